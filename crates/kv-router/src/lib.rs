@@ -1,0 +1,1 @@
+//! KV-cache-aware request routing under an explicit clock.

@@ -1,0 +1,1 @@
+//! Replay of inference traces against simulated workers behind the KV router.

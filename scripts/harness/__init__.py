@@ -1,0 +1,1 @@
+"""Builds, checks and smoke-tests the kv-router and replay-sim wheels and images."""
