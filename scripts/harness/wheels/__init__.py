@@ -1,0 +1,1 @@
+"""Wheels and wheelhouses: reading, the manifest, the audit."""

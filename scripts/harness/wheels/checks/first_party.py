@@ -1,0 +1,129 @@
+"""What our own wheels carry beyond what every wheel must: source, licence, bill of materials."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from packaging.version import InvalidVersion, Version
+
+from harness.wheels.checks.tags import is_stable_abi
+from harness.wheels.findings import Finding
+from harness.wheels.first_party import build_info_member, read_build_info
+from harness.wheels.wheel import Wheel
+
+REVISION = re.compile(r"[0-9a-f]{40}")
+
+
+def check(wheel: Wheel) -> Iterator[Finding]:
+    """Report a missing or false source revision, licence, bill of materials or abi3 tag."""
+    yield from _source(wheel)
+    yield from _licence(wheel)
+    yield from _bill_of_materials(wheel)
+    if any(True for _ in wheel.elf_members()) and not is_stable_abi(wheel):
+        yield Finding(
+            "first-party-abi",
+            wheel.filename,
+            "our extension modules are built once for every Python",
+            expected="abi3",
+            found=" ".join(sorted({tag.abi for tag in wheel.tags})),
+            fix="build with pyo3's abi3-py311 feature",
+        )
+
+
+def _source(wheel: Wheel) -> Iterator[Finding]:
+    fix = "make wheels"
+    try:
+        info = read_build_info(wheel)
+    except ValueError as error:
+        yield Finding("source-revision", wheel.filename, str(error), fix=fix)
+        return
+    member = build_info_member(wheel.name.replace("-", "_"))
+    if not REVISION.fullmatch(str(info.revision)):
+        yield Finding(
+            "source-revision",
+            wheel.filename,
+            "the source revision is not a full commit id",
+            member=member,
+            expected="40 hex digits",
+            found=str(info.revision),
+            fix=fix,
+        )
+    try:
+        same = Version(str(info.version)) == wheel.version
+    except InvalidVersion:
+        same = False
+    if not same:
+        yield Finding(
+            "source-revision",
+            wheel.filename,
+            "the build information is that of another version",
+            member=member,
+            expected=str(wheel.version),
+            found=str(info.version),
+            fix=fix,
+        )
+    if info.dirty != (wheel.version.local == "dirty"):
+        yield Finding(
+            "source-revision",
+            wheel.filename,
+            "the version and the build information disagree on local edits",
+            member=member,
+            expected="+dirty in the version exactly where dirty is true",
+            found=f"version {wheel.version}, dirty {info.dirty}",
+            fix=fix,
+        )
+
+
+def _licence(wheel: Wheel) -> Iterator[Finding]:
+    fix = "set license and license-files in the crate's pyproject.toml"
+    member = f"{wheel.dist_info}/METADATA"
+    if not wheel.metadata["License-Expression"]:
+        yield Finding(
+            "licence", wheel.filename, "METADATA has no License-Expression", member=member, fix=fix
+        )
+    names = [str(name) for name in wheel.metadata.get_all("License-File") or []]
+    if not names:
+        yield Finding(
+            "licence", wheel.filename, "METADATA names no License-File", member=member, fix=fix
+        )
+    for name in names:
+        if wheel.read_info(f"licenses/{name}") is None:
+            yield Finding(
+                "licence",
+                wheel.filename,
+                "METADATA names a licence file that the wheel does not carry",
+                member=f"{wheel.dist_info}/licenses/{name}",
+                fix=fix,
+            )
+
+
+def _bill_of_materials(wheel: Wheel) -> Iterator[Finding]:
+    folder = f"{wheel.dist_info}/sboms/"
+    members = [name for name in wheel.files if name.startswith(folder)]
+    if not members:
+        yield Finding(
+            "sbom",
+            wheel.filename,
+            "no bill of materials (PEP 770)",
+            member=folder,
+            fix="let maturin write it",
+            severity="warning",
+        )
+    for member in members:
+        try:
+            data = json.loads(wheel.read(member))
+            known = isinstance(data, dict) and (
+                data.get("bomFormat") == "CycloneDX" or "spdxVersion" in data
+            )
+        except ValueError:
+            known = False
+        if not known:
+            yield Finding(
+                "sbom",
+                wheel.filename,
+                "the bill of materials is neither CycloneDX nor SPDX JSON",
+                member=member,
+                fix="let maturin write it",
+            )

@@ -1,0 +1,93 @@
+"""The tags promise what the content can keep, and no less than it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from harness.wheels.findings import Finding
+from harness.wheels.wheel import Wheel
+
+# name.cpython-312-x86_64-linux-gnu.so is for one version, name.abi3.so for many.
+ONE_VERSION = re.compile(r"\.cpython-3\d+[^/]*\.so$")
+
+
+def check(wheel: Wheel) -> Iterator[Finding]:
+    """Report tags that no index takes, or that the content contradicts."""
+    platforms = {tag.platform for tag in wheel.tags}
+    for platform in sorted(platforms):
+        if platform.startswith("linux_"):
+            yield Finding(
+                "tag-linux",
+                wheel.filename,
+                "the platform tag promises this build machine only; no index takes it",
+                expected="a manylinux or musllinux tag",
+                found=platform,
+                fix="build with a manylinux target (maturin --compatibility, zig)",
+            )
+    if "any" in platforms:
+        for member in wheel.elf_members():
+            yield Finding(
+                "tag-pure",
+                wheel.filename,
+                "machine code in a wheel whose tag says any platform",
+                member=member,
+                fix="give the wheel a platform tag",
+            )
+    yield from _extensions(wheel)
+    yield from _python_floor(wheel)
+
+
+def is_stable_abi(wheel: Wheel) -> bool:
+    """Whether the tags promise one build for many Python versions."""
+    return any(tag.abi == "abi3" for tag in wheel.tags)
+
+
+def python_floor(wheel: Wheel) -> tuple[int, int] | None:
+    """Return the oldest CPython of the tags, e.g. (3, 11) of cp311; None where none is named."""
+    found = [re.fullmatch(r"cp3(\d+)", tag.interpreter) for tag in wheel.tags]
+    minors = [int(match[1]) for match in found if match]
+    return (3, min(minors)) if minors else None
+
+
+def _extensions(wheel: Wheel) -> Iterator[Finding]:
+    for name in wheel.files:
+        if is_stable_abi(wheel) and ONE_VERSION.search(name):
+            expected, found = "name.abi3.so", name.rsplit("/", 1)[-1]
+        elif not is_stable_abi(wheel) and name.endswith(".abi3.so"):
+            expected, found = "an abi3 tag", " ".join(sorted(map(str, wheel.tags)))
+        else:
+            continue
+        yield Finding(
+            "tag-extension",
+            wheel.filename,
+            "the extension module is built for another ABI than the tags say",
+            member=name,
+            expected=expected,
+            found=found,
+            fix="build with the feature (abi3-py311) and the tag that belong together",
+        )
+
+
+def _python_floor(wheel: Wheel) -> Iterator[Finding]:
+    floor = python_floor(wheel)
+    text = wheel.metadata["Requires-Python"]
+    if floor is None or not is_stable_abi(wheel) or text is None:
+        return
+    try:
+        requires = SpecifierSet(str(text))
+    except InvalidSpecifier:
+        requires = SpecifierSet()
+    below = f"{floor[0]}.{floor[1] - 1}"
+    if requires.contains(f"{below}.99"):
+        yield Finding(
+            "tag-python-floor",
+            wheel.filename,
+            "Requires-Python admits a Python that the tags exclude",
+            member=f"{wheel.dist_info}/METADATA",
+            expected=f">={floor[0]}.{floor[1]}",
+            found=str(text),
+            fix="align requires-python with the abi3 feature",
+        )
