@@ -1,0 +1,1 @@
+"""The acceptance cases themselves under test."""

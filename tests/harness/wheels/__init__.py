@@ -1,0 +1,1 @@
+"""Tests of the wheel audit and the manifest."""
