@@ -1,0 +1,177 @@
+//! What a configuration must hold.
+
+use std::collections::HashSet;
+
+use super::{PolicyConfig, RouterConfig, WorkerConfig};
+use crate::error::{ErrorKind, RouterError};
+
+fn invalid(field: impl Into<String>, value: impl std::fmt::Display, expected: &str) -> RouterError {
+    RouterError::new(ErrorKind::InvalidValue, field, value, expected)
+}
+
+/// Refuses a number that is not finite and >= 0.
+pub(crate) fn non_negative(field: &str, value: f64) -> Result<(), RouterError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(invalid(field, value, "a finite number >= 0"))
+}
+
+/// Refuses a number that is not finite.
+pub(crate) fn validate_finite(field: &str, value: f64) -> Result<(), RouterError> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(invalid(field, value, "a finite number"))
+}
+
+impl RouterConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// `InvalidValue` or `Unsupported` with the name of the first parameter that is wrong.
+    pub fn validate(&self) -> Result<(), RouterError> {
+        if self.block_size == 0 {
+            return Err(invalid("block_size", 0, "a number >= 1"));
+        }
+        let optional = |value: Option<f64>| value.unwrap_or(0.0);
+        for (field, value) in [
+            ("overlap_score_credit", self.overlap_score_credit),
+            (
+                "overlap_score_credit_decay",
+                self.overlap_score_credit_decay,
+            ),
+            ("prefill_load_scale", self.prefill_load_scale),
+            (
+                "decode_active_request_weight",
+                self.decode_active_request_weight,
+            ),
+            ("host_cache_hit_weight", self.host_cache_hit_weight),
+            ("disk_cache_hit_weight", self.disk_cache_hit_weight),
+            (
+                "shared_cache_multiplier",
+                optional(self.shared_cache_multiplier),
+            ),
+            ("router_temperature", self.router_temperature),
+            (
+                "router_queue_threshold",
+                optional(self.router_queue_threshold),
+            ),
+        ] {
+            non_negative(field, value)?;
+        }
+        if !(self.wspt_max_wait_ms.is_finite() && self.wspt_max_wait_ms > 0.0) {
+            let expected = "a finite number of milliseconds > 0";
+            return Err(invalid("wspt_max_wait_ms", self.wspt_max_wait_ms, expected));
+        }
+        if !self.use_kv_events {
+            return Err(RouterError::new(
+                ErrorKind::Unsupported,
+                "use_kv_events",
+                false,
+                "true: the index follows the events that the host observes",
+            ));
+        }
+        if let Some(policy) = &self.router_policy_config {
+            policy.validate()?;
+        }
+        if let Some(affinity) = &self.affinity {
+            validate_ttl("affinity.ttl_secs", affinity.ttl_secs)?;
+            validate_max_entries("affinity.max_entries", affinity.max_entries)?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn validate_ttl(field: &str, ttl_secs: f64) -> Result<(), RouterError> {
+    if (1.0..=31_536_000.0).contains(&ttl_secs) {
+        return Ok(());
+    }
+    Err(invalid(
+        field,
+        ttl_secs,
+        "seconds from 1 to 31536000, fractions allowed",
+    ))
+}
+
+pub(crate) fn validate_max_entries(field: &str, entries: usize) -> Result<(), RouterError> {
+    if (1..=65_536).contains(&entries) {
+        return Ok(());
+    }
+    Err(invalid(field, entries, "a number from 1 to 65536"))
+}
+
+impl PolicyConfig {
+    fn validate(&self) -> Result<(), RouterError> {
+        let mut names = HashSet::new();
+        let mut buckets = HashSet::new();
+        for class in &self.classes {
+            let field = |name: &str| format!("router_policy_config.{}.{name}", class.name);
+            if class.name.is_empty() || !names.insert(&class.name) {
+                return Err(invalid(
+                    "router_policy_config.name",
+                    &class.name,
+                    "a unique name",
+                ));
+            }
+            if !buckets.insert((&class.policy_family, class.cache_bucket)) {
+                let expected = "another bucket than every other class of the family";
+                return Err(invalid(field("cache_bucket"), class.cache_bucket, expected));
+            }
+            if class.quantum == 0 {
+                return Err(invalid(field("quantum"), 0, "a number of tokens >= 1"));
+            }
+            if let Some(fraction) = class.prefill_busy_threshold_frac {
+                non_negative(&field("prefill_busy_threshold_frac"), fraction)?;
+            }
+            if let Some(ratio) = class.busy_worker_ratio
+                && !(ratio > 0.0 && ratio <= 1.0)
+            {
+                return Err(invalid(
+                    field("busy_worker_ratio"),
+                    ratio,
+                    "a share in (0, 1]",
+                ));
+            }
+        }
+        for family in self.classes.iter().map(|class| &class.policy_family) {
+            if !buckets.contains(&(family, 0)) {
+                let field = format!("router_policy_config family {family}");
+                return Err(invalid(
+                    field,
+                    "no class with cache_bucket 0",
+                    "one such class",
+                ));
+            }
+        }
+        if !self
+            .classes
+            .iter()
+            .any(|class| class.policy_family == self.default_family)
+        {
+            let expected = "the policy_family of a class";
+            return Err(invalid("default_family", &self.default_family, expected));
+        }
+        Ok(())
+    }
+}
+
+impl WorkerConfig {
+    /// Checks the worker.
+    ///
+    /// # Errors
+    /// `InvalidValue` with the field that is wrong.
+    pub fn validate(&self) -> Result<(), RouterError> {
+        if self.dp_size == 0 || self.dp_start.checked_add(self.dp_size).is_none() {
+            let expected = "at least 1, and dp_start + dp_size within 32 bits";
+            return Err(invalid("dp_size", self.dp_size, expected));
+        }
+        if self.max_num_batched_tokens == Some(0) {
+            return Err(invalid("max_num_batched_tokens", 0, "at least 1, or none"));
+        }
+        if self.total_kv_blocks == Some(0) {
+            return Err(invalid("total_kv_blocks", 0, "at least 1, or none"));
+        }
+        Ok(())
+    }
+}
