@@ -1,0 +1,1 @@
+"""Base images: from Debian packages, or from a registry by digest."""

@@ -1,0 +1,73 @@
+"""From Debian packages to a base image, without network, the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from harness.bases.definition import EXCLUDED, EXCLUDED_DOCS, KEPT_DOCS, Base
+from harness.console import note
+from harness.errors import ToolError
+from harness.images import archive
+from harness.process import run
+from harness.system import apt_install
+
+MERGED_USR = Path("/usr/share/mmdebstrap/hooks/merged-usr")
+BOOTSTRAP_SECONDS = 900
+
+
+def require_tools() -> None:
+    """See that mmdebstrap is here; install it where that is possible."""
+    if shutil.which("mmdebstrap") is None or not MERGED_USR.is_dir():
+        note("bases from Debian packages need mmdebstrap")
+        apt_install("mmdebstrap")
+
+
+def root_filesystem(base: Base, repository: Path, target: Path, epoch: int) -> None:
+    """Write the base's files as a tar."""
+    words = [
+        "mmdebstrap",
+        "--quiet",
+        f"--variant={base.variant}",
+        f"--include={','.join(base.packages)}",
+        f"--hook-dir={MERGED_USR}",
+        "--skip=output/dev",
+        *(f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED),
+    ]
+    if base.variant == "extract":
+        # Only this hook runs in this variant, and cleaning up needs the apt that it removes.
+        words += ["--skip=cleanup", f"--extract-hook={base.hook}"]
+    else:
+        words += [
+            f"--dpkgopt=path-exclude={EXCLUDED_DOCS}",
+            f"--dpkgopt=path-include={KEPT_DOCS}",
+            f"--customize-hook={base.hook}",
+        ]
+    words += [base.suite, str(target), f"deb [trusted=yes] copy:{repository} ./"]
+    if os.geteuid() == 0:
+        words = ["unshare", "--net", *words[:1], "--mode=root", *words[1:]]
+    else:
+        words.insert(1, "--mode=unshare")
+    # The tree is built in TMPDIR: beside its target, where space was checked.
+    env = {
+        "SOURCE_DATE_EPOCH": str(epoch),
+        "REPOSITORY": str(repository),
+        "TMPDIR": str(target.parent),
+        "LC_ALL": "C.UTF-8",
+    }
+    run(words, env=env, timeout=BOOTSTRAP_SECONDS, what=f"bootstrapping the {base.name} base")
+    if not target.stat().st_size:
+        raise ToolError(f"bootstrapping the {base.name} base wrote nothing")
+
+
+def image(base: Base, tree: Path, target: Path, tag: str, epoch: int) -> str:
+    """Write the tree as a docker-archive; return the image id."""
+    return archive.write(
+        target,
+        layers=[(archive.digest_of(tree), tree)],
+        config=base.config,
+        tags=[tag],
+        epoch=epoch,
+        history=[{"created_by": f"harness: {base.suite} {base.variant} {base.key({})}"}],
+    )

@@ -1,0 +1,1 @@
+"""Building the images and their archives."""

@@ -1,0 +1,1 @@
+"""The pinned source revision: reading the pin, moving it, exporting what it names."""

@@ -1,0 +1,54 @@
+"""Does the pin name what is checked out?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError
+from harness.source.export import repository_of, resolve
+from harness.source.pin import SourcePin, move
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Files that differ between the pinned revision and HEAD."""
+
+    pinned: str
+    head: str
+    files: tuple[str, ...]
+
+
+def drift(pin: SourcePin, cache: Path) -> Drift | None:
+    """Compare the pinned content with HEAD's; None when they are equal."""
+    source = resolve(pin, cache)
+    repository = source.repository
+    head = repository.commit("HEAD") or ""
+    if pin.git != "." or repository.tree_id(head, pin.paths) == pin.tree:
+        return None
+    old = repository.entries(source.revision, pin.paths)
+    new = repository.entries(head, pin.paths)
+    changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+    return Drift(source.revision, head, tuple(changed))
+
+
+def bump(pin: SourcePin, cache: Path, revision: str = "HEAD") -> tuple[str, str]:
+    """Move the pin to `revision`; return the commit and its tree id.
+
+    Raises:
+        InputError: No such revision, or the exported paths hold uncommitted changes.
+    """
+    repository = repository_of(pin, cache)
+    commit = repository.commit(revision)
+    if commit is None:
+        fix = "git fetch --unshallow" if repository.is_shallow() else "name a commit of this clone"
+        raise InputError(f"no revision {revision} in this clone", fix=fix)
+    if revision == "HEAD" and pin.git == "." and (changed := repository.changes(pin.paths)):
+        raise InputError(
+            f"{len(changed)} uncommitted changes would not be in the pinned revision: "
+            + ", ".join(changed[:5]),
+            fix="commit them first",
+        )
+    tree = repository.tree_id(commit, pin.paths)
+    move(pin, commit, tree)
+    return commit, tree
