@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp, mkstemp
+from tempfile import mkdtemp
 from typing import Any
 
 from harness.console import note
 from harness.errors import InputError, ToolError
+from harness.files import write_atomically
 
 SCRATCH_PREFIX = "scratch-"
 GIB = 1 << 30
@@ -105,20 +105,6 @@ class Workspace:
                     fix="free some space: `make clean`, `docker system prune`, or set "
                     "HARNESS_MIN_FREE_GIB if you know that less will do",
                 )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path`: the old content or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from urllib.parse import unquote
 from harness.bases.definition import Base
 from harness.console import note, warn
 from harness.errors import InputError, ToolError
+from harness.files import write_atomically
 from harness.process import run
 from harness.system import os_release
-from harness.workspace import Workspace, write_atomically
+from harness.workspace import Workspace
 
 _URI = re.compile(r"^'(?P<uri>[^']+)' (?P<file>\S+) (?P<size>\d+) SHA256:(?P<sha256>[0-9a-f]{64})$")
 _LOCK = re.compile(r"^(?P<sha256>[0-9a-f]{64})  (?P<file>\S+\.deb)$")

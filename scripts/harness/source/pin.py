@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError
+from harness.files import write_atomically
 from harness.source.git import FULL_ID
-from harness.workspace import write_atomically
 
 FIELDS = {"git", "revision", "tree", "paths"}
 

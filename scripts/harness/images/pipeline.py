@@ -1,0 +1,240 @@
+"""`make images`: from the pinned revision to wheels and images."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.bases.choose import BaseImage, provide
+from harness.console import note
+from harness.engine import Engine, ensure
+from harness.engine.build import Build, build
+from harness.errors import InputError
+from harness.images import archive
+from harness.images.context import context_of, lay_out
+from harness.images.fetch import fetch
+from harness.images.steps import Steps
+from harness.source import pin
+from harness.source.export import PINNED, Source, resolve
+from harness.wheels import manifest
+from harness.workspace import GIB, Workspace, read_json, write_json
+
+IMAGES = ("cpu", "gpu")
+REPOSITORY = "replay-sim"
+MIN_FREE_GIB = 6.0
+
+
+@dataclass(frozen=True)
+class BuiltImage:
+    """One image of this run.
+
+    Attributes:
+        name: "cpu" or "gpu".
+        tags: Its names in the engine.
+        image_id: Content id.
+        size: Bytes of its files.
+    """
+
+    name: str
+    tags: tuple[str, ...]
+    image_id: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run made."""
+
+    source: Source
+    version: str
+    wheelhouse: Path
+    images: tuple[BuiltImage, ...]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every step needs."""
+
+    workspace: Workspace
+    engine: Engine
+    source: Source
+    version: str
+    bases: dict[str, BaseImage]
+
+    def build(
+        self,
+        name: str,
+        target: str,
+        output: Path | None = None,
+        tag: str | None = None,
+        **arguments: str,
+    ) -> None:
+        """Build one target of the Dockerfile, without network."""
+        request = Build(
+            name=name,
+            dockerfile=self.workspace.container / "Dockerfile",
+            context=context_of(self.workspace),
+            target=target,
+            arguments={
+                "BUILDER_BASE": self.bases["builder"].reference,
+                "RUNTIME_BASE": self.bases["runtime"].reference,
+                "SOURCE_DATE_EPOCH": str(self.source.epoch),
+                "SOURCE_REVISION": self.source.revision,
+                **arguments,
+            },
+            output=output,
+            tag=tag,
+        )
+        build(self.engine, request, self.workspace.logs)
+
+
+def prepare(workspace: Workspace, steps: Steps, mode: str = PINNED) -> Run:
+    """Do what comes before every build: engine, space, sources, bases, downloads."""
+    with steps.step("source", "Finding the pinned source revision"):
+        pinned = pin.load(workspace.deps / "pins.toml")
+        source = resolve(pinned, workspace.build / "cache" / "source", mode)
+        note(f"revision {source.revision}")
+    with steps.step("engine", "Finding a container engine"):
+        engine = ensure()
+        note(engine.describe())
+        needed = float(os.environ.get("HARNESS_MIN_FREE_GIB", MIN_FREE_GIB))
+        workspace.require_space(int(needed * GIB), *filter(None, [engine.data_root]))
+    with steps.step("export", "Exporting the sources"):
+        version = lay_out(workspace, source)
+    with steps.step("bases", "Providing the base images"):
+        bases = provide(workspace, engine)
+    with steps.step("fetch", "Fetching crates and wheels"):
+        fetch(workspace, engine, bases["builder"].reference)
+    return Run(workspace, engine, source, version, bases)
+
+
+def build_wheels(run: Run) -> Path:
+    """Compile both wheels and lay out the wheelhouse with its manifest."""
+    workspace = run.workspace
+    with workspace.scratch() as folder:
+        house = folder / "wheelhouse"
+        run.build("wheels", "wheels", output=house)
+        manifest.write(
+            house,
+            revision=run.source.revision,
+            tree=run.source.tree,
+            dirty=run.source.dirty,
+            builder={
+                "base": run.bases["builder"].reference,
+                "base_id": run.bases["builder"].image_id,
+            },
+        )
+        workspace.publish(house, workspace.wheelhouse)
+    context = context_of(workspace) / "wheelhouse"
+    with workspace.scratch() as folder:
+        shutil.copytree(workspace.wheelhouse, folder / "wheelhouse")
+        workspace.publish(folder / "wheelhouse", context)
+    return workspace.wheelhouse
+
+
+def build_image(run: Run, name: str) -> BuiltImage:
+    """Build one image and give it a content id that another run gets too."""
+    workspace, engine, base = run.workspace, run.engine, run.bases["runtime"]
+    raw = f"replay-harness/built-{name}:latest"
+    run.build(
+        name,
+        name,
+        tag=raw,
+        VERSION=run.version,
+        CREATED=archive.timestamp(run.source.epoch),
+        CUDA_VERSION=_pinned_version(workspace, "cuda-runtime"),
+        BASE_NAME=base.reference,
+        BASE_DIGEST=base.image_id,
+    )
+    version_tag = run.version.replace("+", "-")
+    tags = (f"{REPOSITORY}:{name}", f"{REPOSITORY}:{version_tag}-{name}")
+    built = engine.sdk.images.get(raw)
+    state_file = workspace.build / "cache" / "images.json"
+    state = read_json(state_file)
+    known = state.get(name, {})
+    if known.get("built") == built.id and _tagged(engine, tags, known["id"]):
+        return BuiltImage(name, tags, known["id"], known["size"])
+    with workspace.scratch() as folder:
+        saved, normal = folder / "saved.tar", folder / "normal.tar"
+        with saved.open("wb") as stream:
+            for chunk in built.save():
+                stream.write(chunk)
+        image_id = archive.normalise(
+            saved,
+            normal,
+            keep=set(base.layers),
+            tags=list(tags),
+            epoch=run.source.epoch,
+            scratch=folder,
+        )
+        with normal.open("rb") as stream:
+            engine.sdk.images.load(stream)
+    size = int(engine.sdk.images.get(image_id).attrs["Size"])
+    write_json(state_file, {**state, name: {"built": built.id, "id": image_id, "size": size}})
+    return BuiltImage(name, tags, image_id, size)
+
+
+def _tagged(engine: Engine, tags: tuple[str, ...], image_id: str) -> bool:
+    from docker.errors import ImageNotFound
+
+    try:
+        return all(engine.sdk.images.get(tag).id == image_id for tag in tags)
+    except ImageNotFound:
+        return False
+
+
+def _pinned_version(workspace: Workspace, name: str) -> str:
+    file = workspace.deps / "pins.toml"
+    pins: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8")).get("pin", [])
+    for row in pins:
+        if row.get("name") == name and "version" in row:
+            return str(row["version"])
+    raise InputError(f"no pin named {name} with a version", where=str(file))
+
+
+def make(workspace: Workspace, mode: str = PINNED, images: tuple[str, ...] = IMAGES) -> Result:
+    """Run the whole line and return what it made."""
+    steps = Steps()
+    with workspace.locked():
+        run = prepare(workspace, steps, mode)
+        with steps.step("wheels", "Building the wheels, without network"):
+            house = build_wheels(run)
+        built = []
+        for name in images:
+            with steps.step(name, f"Building the {name} image, without network"):
+                built.append(build_image(run, name))
+        result = Result(run.source, run.version, house, tuple(built), steps.seconds)
+        _record(workspace, result)
+    return result
+
+
+def rust_check(workspace: Workspace, mode: str = PINNED) -> None:
+    """Format, lint and test the Rust crates in the builder."""
+    steps = Steps()
+    with workspace.locked():
+        run = prepare(workspace, steps, mode)
+        with steps.step("rust", "Checking and testing the crates in the builder"):
+            run.build("rust-check", "rust-check")
+
+
+def _record(workspace: Workspace, result: Result) -> None:
+    """Write what was made for the steps that come after."""
+    write_json(
+        workspace.build / "images.json",
+        {
+            "schema": 1,
+            "revision": result.source.revision,
+            "tree": result.source.tree,
+            "version": result.version,
+            "images": {
+                image.name: {"id": image.image_id, "size": image.size, "tags": list(image.tags)}
+                for image in result.images
+            },
+            "seconds": {name: round(value, 1) for name, value in result.seconds.items()},
+        },
+    )
