@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from harness.bases.definition import EXCLUDED, EXCLUDED_DOCS, KEPT_DOCS, Base
-from harness.console import note
+from harness.bases.packages import MERGED_USR
 from harness.errors import ToolError
 from harness.images import archive
 from harness.process import run
-from harness.system import apt_install
 
-MERGED_USR = Path("/usr/share/mmdebstrap/hooks/merged-usr")
 BOOTSTRAP_SECONDS = 900
-
-
-def require_tools() -> None:
-    """See that mmdebstrap is here; install it where that is possible."""
-    if shutil.which("mmdebstrap") is None or not MERGED_USR.is_dir():
-        note("bases from Debian packages need mmdebstrap")
-        apt_install("mmdebstrap")
 
 
 def root_filesystem(base: Base, repository: Path, target: Path, epoch: int) -> None:

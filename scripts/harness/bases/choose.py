@@ -94,7 +94,7 @@ def _from_debian(workspace: Workspace, engine: Engine, base: Base) -> BaseImage:
         packages.write_lock(drifted, base, chosen)
     if found := _existing(engine, base, chosen):
         return found
-    bootstrap.require_tools()
+    packages.require_mmdebstrap()
     reference = f"{TAG.format(name=base.name)}:{base.key(chosen)}"
     note(f"bootstrapping {reference} from {len(chosen)} packages, without network")
     with workspace.scratch() as folder:

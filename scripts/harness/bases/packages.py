@@ -21,16 +21,22 @@ from harness.console import note, warn
 from harness.errors import InputError, ToolError
 from harness.files import write_atomically
 from harness.process import run
-from harness.system import os_release
+from harness.system import apt_install, os_release
 from harness.workspace import Workspace
 
 _URI = re.compile(r"^'(?P<uri>[^']+)' (?P<file>\S+) (?P<size>\d+) SHA256:(?P<sha256>[0-9a-f]{64})$")
 _LOCK = re.compile(r"^(?P<sha256>[0-9a-f]{64})  (?P<file>\S+\.deb)$")
 FETCH_SECONDS = 900
-MIRROR_FIX = (
-    "set DEBIAN_MIRROR to the Debian mirror that this network uses, and install "
-    "debian-archive-keyring"
-)
+MIRROR_FIX = "see that apt reaches a mirror, or set DEBIAN_MIRROR to the one that this network uses"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+MERGED_USR = Path("/usr/share/mmdebstrap/hooks/merged-usr")
+
+
+def require_mmdebstrap() -> None:
+    """See that mmdebstrap is here; install it where that is possible."""
+    if shutil.which("mmdebstrap") is None or not MERGED_USR.is_dir():
+        note("bases from Debian packages need mmdebstrap")
+        apt_install("mmdebstrap")
 
 
 def lock_file(workspace: Workspace, base: Base) -> Path:
@@ -94,21 +100,45 @@ class Apt:
     def _sources(self) -> Path | None:
         """Return a source list of our own where the host's is not for this suite."""
         mirror = os.environ.get("DEBIAN_MIRROR")
-        if mirror is None and os_release().get("ID") == "debian":
-            if os_release().get("VERSION_CODENAME") == self.suite:
-                return None
-            mirror = _host_mirror()
-        if mirror is None:
-            raise ToolError(
-                f"this host is not Debian {self.suite}, so its apt sources don't serve "
-                "the base images",
-                fix=MIRROR_FIX,
-            )
-        keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        own = (
+            os_release().get("VERSION_CODENAME") == self.suite
+            and os_release().get("ID") == "debian"
+        )
+        if own and not mirror:
+            return None
+        if not KEYRING.is_file():
+            apt_install("debian-archive-keyring")
+        if mirror:
+            rows = [f"{mirror} {name} main" for name in (self.suite, f"{self.suite}-updates")]
+        else:
+            rows = self._default_sources()
         file = self.folder / "sources.list"
-        suites = (self.suite, f"{self.suite}-updates")
-        file.write_text("".join(f"deb [signed-by={keyring}] {mirror} {s} main\n" for s in suites))
+        file.write_text("".join(f"deb [signed-by={KEYRING}] {row}\n" for row in rows))
         return file
+
+    def _default_sources(self) -> list[str]:
+        """Return the sources that mmdebstrap takes for this suite when none are named."""
+        require_mmdebstrap()
+        target = self.folder / "defaults"
+        mode = "root" if os.geteuid() == 0 else "unshare"
+        run(
+            [
+                "mmdebstrap",
+                "--quiet",
+                "--variant=custom",
+                f"--mode={mode}",
+                "--format=directory",
+                "--skip=update,check/empty",
+                self.suite,
+                target,
+            ],
+            timeout=60,
+            what="asking mmdebstrap for its default sources",
+            fix=MIRROR_FIX,
+        )
+        lines = (target / "etc/apt/sources.list").read_text(encoding="utf-8").splitlines()
+        # `deb [options] URI SUITE COMPONENT`
+        return [re.sub(r"^deb +(\[[^]]*\] +)?", "", row) for row in lines if row.startswith("deb ")]
 
     def update(self) -> None:
         """Fetch the package lists."""
@@ -143,14 +173,6 @@ class Apt:
         pool.mkdir(parents=True, exist_ok=True)
         for path in (self.folder / "archives").glob("*.deb"):
             shutil.move(path, pool / unquote(path.name))
-
-
-def _host_mirror() -> str | None:
-    """Return the mirror from which a Debian host takes its own release."""
-    form = "$(CODENAME) $(COMPONENT) $(REPO_URI)"
-    rows = run(["apt-get", "indextargets", "--format", form, "Created-By: Packages"], timeout=60)
-    own = f"{os_release().get('VERSION_CODENAME')} main "
-    return next((row.removeprefix(own) for row in rows.splitlines() if row.startswith(own)), None)
 
 
 def sha256_of(path: Path) -> str:

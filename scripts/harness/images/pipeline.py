@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tomllib
@@ -129,12 +130,18 @@ def build_wheels(run: Run) -> Path:
                 "base_id": run.bases["builder"].image_id,
             },
         )
-        workspace.publish(house, workspace.wheelhouse)
-    context = context_of(workspace) / "wheelhouse"
-    with workspace.scratch() as folder:
-        shutil.copytree(workspace.wheelhouse, folder / "wheelhouse")
-        workspace.publish(folder / "wheelhouse", context)
+        copy = folder / "copy"
+        shutil.copytree(house, copy)
+        workspace.publish(copy, context_of(workspace) / "wheelhouse")
+        # The same wheels stay in place, so nothing that was made from them looks outdated.
+        if not _same_manifest(house, workspace.wheelhouse):
+            workspace.publish(house, workspace.wheelhouse)
     return workspace.wheelhouse
+
+
+def _same_manifest(one: Path, other: Path) -> bool:
+    old = other / manifest.MANIFEST
+    return old.is_file() and old.read_bytes() == (one / manifest.MANIFEST).read_bytes()
 
 
 def build_image(run: Run, name: str) -> BuiltImage:
@@ -174,6 +181,8 @@ def build_image(run: Run, name: str) -> BuiltImage:
         )
         with normal.open("rb") as stream:
             engine.sdk.images.load(stream)
+    for old in {known.get("id"), known.get("built")} - {None, image_id, built.id}:
+        _forget(engine, old)
     size = int(engine.sdk.images.get(image_id).attrs["Size"])
     write_json(state_file, {**state, name: {"built": built.id, "id": image_id, "size": size}})
     return BuiltImage(name, tags, image_id, size)
@@ -186,6 +195,14 @@ def _tagged(engine: Engine, tags: tuple[str, ...], image_id: str) -> bool:
         return all(engine.sdk.images.get(tag).id == image_id for tag in tags)
     except ImageNotFound:
         return False
+
+
+def _forget(engine: Engine, image_id: str) -> None:
+    """Remove an image that this run replaced, unless something still uses it."""
+    from docker.errors import APIError
+
+    with contextlib.suppress(APIError):
+        engine.sdk.images.remove(image_id)
 
 
 def _pinned_version(workspace: Workspace, name: str) -> str:
