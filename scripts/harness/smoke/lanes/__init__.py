@@ -1,0 +1,1 @@
+"""The places where the cases run: a host environment, an image."""

@@ -1,0 +1,1 @@
+"""Programs that run inside an environment under test and print what they find as JSON."""

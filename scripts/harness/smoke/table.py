@@ -1,0 +1,57 @@
+"""The closing table: cases down, lanes across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from harness.smoke.evidence import Evidence
+from harness.smoke.result import Result, Verdict
+
+MARKS: dict[Verdict, str] = {
+    "passed": "[green]passed[/]",
+    "failed": "[bold red]failed[/]",
+    "not-run": "[yellow]not run[/]",
+}
+SHOWN_PROBLEMS = 5
+
+
+def print_results(results: Sequence[Result], evidence: Evidence, console: Console) -> None:
+    """Print the table, then what was not run and what failed, with the command to repeat it."""
+    lanes = list(dict.fromkeys(result.lane for result in results))
+    by_case: dict[str, dict[str, Result]] = {}
+    for result in results:
+        by_case.setdefault(result.case, {})[result.lane] = result
+    table = Table("case", *map(escape, lanes), header_style="bold")
+    for case, row in by_case.items():
+        table.add_row(escape(case), *(_cell(row.get(lane)) for lane in lanes))
+    console.print(table)
+    for reason, names in _not_run(results).items():
+        console.print(f"[yellow]not run[/] {escape(', '.join(names))}: {escape(reason)}")
+    for result in results:
+        if result.verdict == "failed":
+            console.print(f"[bold red]failed[/] {escape(result.lane)}: {escape(result.case)}")
+            for problem in result.problems[:SHOWN_PROBLEMS]:
+                console.print(f"  {problem}", markup=False)
+            if len(result.problems) > SHOWN_PROBLEMS:
+                more = len(result.problems) - SHOWN_PROBLEMS
+                console.print(f"  … and {more} more in the evidence", markup=False)
+            console.print(f"  repeat: {evidence.repeat_command(result)}", markup=False)
+
+
+def _cell(result: Result | None) -> str:
+    if result is None:
+        return ""
+    seconds = f" {result.seconds:.1f} s" if result.is_case and result.outcomes else ""
+    return MARKS[result.verdict] + seconds
+
+
+def _not_run(results: Sequence[Result]) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        if result.verdict == "not-run":
+            reasons.setdefault(result.reason or "", []).append(f"{result.lane}: {result.case}")
+    return reasons
