@@ -49,7 +49,7 @@ def compare_lanes(cases: Iterable[Case], results: Iterable[Result]) -> list[Resu
     """Return, for each case whose lanes must agree, whether they do."""
     by_case: dict[str, list[Result]] = defaultdict(list)
     for result in results:
-        if result.digests:
+        if result.digests and result.verdict == "passed":
             by_case[result.case].append(result)
     return [_compare(case, by_case[case.name]) for case in cases if case.agree]
 
@@ -57,7 +57,7 @@ def compare_lanes(cases: Iterable[Case], results: Iterable[Result]) -> list[Resu
 def _compare(case: Case, results: list[Result]) -> Result:
     if len(results) < 2:
         ran = ", ".join(result.lane for result in results) or "none"
-        reason = f"fewer than two lanes ran it: {ran}"
+        reason = f"fewer than two lanes passed it: {ran}"
         return not_run(AGREEMENT, case.name, case.title, reason, is_case=True)
     found = []
     for subject in case.agree:

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from harness.errors import InputError
 from harness.files import write_atomically
-from harness.smoke.lanes.image import ImageFacts
+from harness.smoke.image_facts import ImageFacts
 from harness.smoke.outcome import Outcome
 from harness.smoke.result import Result
 from harness.wheels.manifest import Manifest

@@ -10,8 +10,8 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from harness.smoke.image_facts import ImageFacts
 from harness.smoke.install import Installation
-from harness.smoke.lanes.image import ImageFacts
 from harness.smoke.lanes.lane import Kind
 from harness.smoke.outcome import Outcome
 from harness.wheels.first_party import PACKAGES

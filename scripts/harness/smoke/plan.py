@@ -14,9 +14,11 @@ from harness.paths import find_root
 from harness.smoke import trace_facts
 from harness.smoke.acceptance import Trace
 from harness.smoke.case import Case, shipped_cases
+from harness.smoke.containers import remove_containers
 from harness.smoke.evidence import Evidence
+from harness.smoke.image_facts import inspect
 from harness.smoke.lanes.host import Interpreter, find_interpreter
-from harness.smoke.lanes.image import ImageLane, inspect, kind_of, remove_containers
+from harness.smoke.lanes.image import ImageLane, kind_of
 from harness.smoke.offline import Cut, find_cut
 from harness.smoke.prepare import SCRIPT_FOLDER, WheelhouseUnderTest
 from harness.smoke.runner import Plan

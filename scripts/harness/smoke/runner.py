@@ -18,9 +18,10 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from harness.console import log
 from harness.smoke.acceptance import Trace, compare_lanes, run_case
 from harness.smoke.case import Case
+from harness.smoke.containers import remove_containers
 from harness.smoke.evidence import Evidence
 from harness.smoke.lanes.host import Interpreter, end_running
-from harness.smoke.lanes.image import ImageLane, remove_containers
+from harness.smoke.lanes.image import ImageLane
 from harness.smoke.lanes.lane import Lane
 from harness.smoke.offline import Cut, listener
 from harness.smoke.prepare import (

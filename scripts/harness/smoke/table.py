@@ -17,6 +17,7 @@ MARKS: dict[Verdict, str] = {
     "not-run": "[yellow]not run[/]",
 }
 SHOWN_PROBLEMS = 5
+SHOWN_CHARACTERS = 600
 
 
 def print_results(results: Sequence[Result], evidence: Evidence, console: Console) -> None:
@@ -25,7 +26,10 @@ def print_results(results: Sequence[Result], evidence: Evidence, console: Consol
     by_case: dict[str, dict[str, Result]] = {}
     for result in results:
         by_case.setdefault(result.case, {})[result.lane] = result
-    table = Table("case", *map(escape, lanes), header_style="bold")
+    table = Table(header_style="bold")
+    table.add_column("case", no_wrap=True)
+    for lane in lanes:
+        table.add_column(escape(lane))
     for case, row in by_case.items():
         table.add_row(escape(case), *(_cell(row.get(lane)) for lane in lanes))
     console.print(table)
@@ -35,11 +39,15 @@ def print_results(results: Sequence[Result], evidence: Evidence, console: Consol
         if result.verdict == "failed":
             console.print(f"[bold red]failed[/] {escape(result.lane)}: {escape(result.case)}")
             for problem in result.problems[:SHOWN_PROBLEMS]:
-                console.print(f"  {problem}", markup=False)
+                console.print(f"  {_shortened(problem)}", markup=False)
             if len(result.problems) > SHOWN_PROBLEMS:
                 more = len(result.problems) - SHOWN_PROBLEMS
                 console.print(f"  … and {more} more in the evidence", markup=False)
             console.print(f"  repeat: {evidence.repeat_command(result)}", markup=False)
+
+
+def _shortened(problem: str) -> str:
+    return problem if len(problem) <= SHOWN_CHARACTERS else f"{problem[:SHOWN_CHARACTERS]}…"
 
 
 def _cell(result: Result | None) -> str:

@@ -22,4 +22,5 @@ def problems(facts: Facts) -> Iterator[str]:
         yield "the wheel of replay-sim declares no command replay-sim"
     for outcome in (facts.version, facts.usage):
         if outcome.exit_code != 0 or not outcome.stdout.strip():
-            yield f"{outcome.command_line}: exit {outcome.exit_code}: {outcome.tail(500)}"
+            said = outcome.tail().splitlines()[-1:]
+            yield f"replay-sim {outcome.command[-1]}: exit {outcome.exit_code}: {said}"

@@ -24,5 +24,5 @@ def problems(facts: Facts) -> Iterator[str]:
         yield f"it has capabilities: {process['capabilities']:#x}"
     if not process["no_new_privileges"]:
         yield "it may gain privileges"
-    for folder in facts.probe["file_system"]["writable"]:
+    for folder in facts.probe["writable"]:
         yield f"it can write to {folder}"

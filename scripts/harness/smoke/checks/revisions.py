@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from harness.smoke.facts import Facts
-from harness.smoke.lanes.image import REVISION_LABEL
+from harness.smoke.image_facts import REVISION_LABEL
 
 TITLE = "modules, build information, --version, label and manifest give one source revision"
 KINDS = ("host", "cpu", "gpu")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.errors import InputError
+from harness.smoke.containers import LABEL, owner
+from harness.smoke.image_facts import ImageFacts
 from harness.smoke.lanes.lane import Kind, Program, Work
 from harness.smoke.outcome import Outcome
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     import docker
 
 PYTHON = "/opt/replay/bin/python"
-LABEL = "org.replay.smoke"
-REVISION_LABEL = "org.opencontainers.image.revision"
 TIMED_OUT = 124
 PIDS = 256
 # Where the container sees the files of a case.
@@ -30,37 +27,6 @@ REFUSED_GPU = "could not select device driver"
 
 class NoGpuError(Exception):
     """The engine has no GPU to give."""
-
-
-@dataclass(frozen=True)
-class ImageFacts:
-    """What the engine says about an image: `user` is the one that it starts as."""
-
-    name: str
-    id: str
-    size: int
-    user: str
-    labels: dict[str, str]
-    entrypoint: tuple[str, ...]
-
-
-def inspect(client: docker.DockerClient, name: str) -> ImageFacts:
-    """Return an image's facts; raises InputError where the engine does not have it."""
-    from docker.errors import ImageNotFound
-
-    try:
-        attributes: dict[str, Any] = client.images.get(name).attrs
-    except ImageNotFound as error:
-        raise InputError("the engine has no such image", where=name, fix="make images") from error
-    config = attributes["Config"]
-    return ImageFacts(
-        name=name,
-        id=attributes["Id"],
-        size=attributes["Size"],
-        user=config.get("User") or "",
-        labels=config.get("Labels") or {},
-        entrypoint=tuple(config.get("Entrypoint") or ()),
-    )
 
 
 def kind_of(name: str) -> Kind:
@@ -168,18 +134,3 @@ class ImageLane:
         if entrypoint:
             command += ["--entrypoint", shlex.join(entrypoint)]
         return [*command, self.name, *args]
-
-
-def owner() -> str:
-    """Return what marks the containers of this process: where it runs, and its id."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def remove_containers(client: docker.DockerClient, *, of_this_process: bool) -> None:
-    """Remove the containers of this process, or those of runs whose process is gone."""
-    for container in client.containers.list(all=True, filters={"label": [LABEL]}):
-        label = str(container.labels[LABEL])
-        host, _, process = label.rpartition(":")
-        gone = host == socket.gethostname() and not Path("/proc", process).exists()
-        if label == owner() if of_this_process else gone:
-            container.remove(force=True)

@@ -14,7 +14,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
 import socket
 import sys
 from collections.abc import Sequence
@@ -23,15 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-COMPILERS = ("as", "cargo", "cc", "clang", "g++", "gcc", "ld", "maturin", "rustc", "zig")
-# Bytes of other programs' package handling that a finished image has no use for.
-CACHES = (
-    "/root/.cache",
-    "/root/.cargo",
-    "/usr/local/cargo",
-    "/var/cache/apt/archives",
-    "/var/lib/apt/lists",
-)
+WATCHED = ("/", "/usr", "/etc", "/opt", "/var")
 
 
 class Block(importlib.abc.MetaPathFinder):
@@ -180,33 +171,18 @@ def process() -> dict[str, Any]:
     }
 
 
-def holds_files(folder: Path) -> bool:
-    """Whether a folder is there and not empty; one that this user can't look into counts."""
-    try:
-        return any(folder.iterdir())
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-
-
-def file_system() -> dict[str, Any]:
-    """Return what can be written, and what a finished image should not carry."""
-    writable = []
-    for folder in (sys.prefix, "/", "/usr", "/etc", "/opt", "/var"):
-        probe = Path(folder, ".smoke-probe")
+def writable_folders() -> list[str]:
+    """Return the folders of the system, and the environment's own, that can be written to."""
+    found = []
+    for folder in (sys.prefix, *WATCHED):
+        file = Path(folder, ".smoke-probe")
         try:
-            probe.touch()
-            probe.unlink()
-            writable.append(folder)
+            file.touch()
+            file.unlink()
+            found.append(folder)
         except OSError:
             pass
-    programs = os.pathsep.join([os.environ.get("PATH", ""), "/usr/bin", "/bin", "/usr/local/bin"])
-    return {
-        "writable": writable,
-        "compilers": [name for name in COMPILERS if shutil.which(name, path=programs)],
-        "caches": [name for name in CACHES if holds_files(Path(name))],
-    }
+    return found
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -222,7 +198,7 @@ def main(arguments: Sequence[str]) -> None:
         "distributions": distributions(),
         "network": network(int(port)),
         "process": process(),
-        "file_system": file_system(),
+        "writable": writable_folders(),
     }
     json.dump(facts, sys.stdout, indent=1)
 
