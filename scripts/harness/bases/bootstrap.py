@@ -36,7 +36,7 @@ def root_filesystem(base: Base, repository: Path, target: Path, epoch: int) -> N
         ]
     words += [base.suite, str(target), f"deb [trusted=yes] copy:{repository} ./"]
     if os.geteuid() == 0:
-        words = ["unshare", "--net", *words[:1], "--mode=root", *words[1:]]
+        words = ["unshare", "--net", "--mount", *words[:1], "--mode=root", *words[1:]]
     else:
         words.insert(1, "--mode=unshare")
     # The tree is built in TMPDIR: beside its target, where space was checked.

@@ -1,6 +1,6 @@
 """Finding, starting and calling the container engine."""
 
-from harness.engine.find import Engine, connect, find
+from harness.engine.client import Engine, connect, find
 from harness.engine.start import ensure
 
 __all__ = ["Engine", "connect", "ensure", "find"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from harness.console import log
-from harness.engine.find import Engine
+from harness.engine.client import Engine
 from harness.errors import ToolError
 from harness.network import Secrets
 

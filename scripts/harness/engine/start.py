@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from harness.console import note, step
-from harness.engine.find import INSTALL_FIX, Engine, NoServerError, find
+from harness.engine.client import INSTALL_FIX, Engine, NoServerError, find
 from harness.errors import ToolError
 from harness.process import run
 from harness.system import apt_install, is_debian_root

@@ -226,7 +226,8 @@ def make(workspace: Workspace, mode: str = PINNED, images: tuple[str, ...] = IMA
             with steps.step(name, f"Building the {name} image, without network"):
                 built.append(build_image(run, name))
         result = Result(run.source, run.version, house, tuple(built), steps.seconds)
-        _record(workspace, result)
+        if images:
+            _record(workspace, result)
     return result
 
 

@@ -38,7 +38,7 @@ def line_of(file: Path, key: str) -> int:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         text = line.strip()
         if text.startswith("["):
-            inside = text == "[source]"
+            inside = text.partition("#")[0].strip() == "[source]"
         elif inside and text.partition("=")[0].strip() == key:
             return number
     return 1
@@ -77,5 +77,11 @@ def move(pin: SourcePin, revision: str, tree: str) -> None:
     lines = pin.file.read_text(encoding="utf-8").splitlines(keepends=True)
     for key, old, new in (("revision", pin.revision, revision), ("tree", pin.tree, tree)):
         number = line_of(pin.file, key) - 1
+        if old not in lines[number]:
+            raise InputError(
+                f"source.{key} is not written as one line under [source]",
+                where=str(pin.file),
+                fix=f'write it as {key} = "{new}"',
+            )
         lines[number] = lines[number].replace(old, new, 1)
     write_atomically(pin.file, "".join(lines))

@@ -1,0 +1,1 @@
+"""The pinned source revision."""
