@@ -202,6 +202,24 @@ def test_scanners_find_the_packages(trees: dict[str, dict[str, tarfile.TarInfo]]
     )
 
 
+def test_the_bill_of_materials_names_every_part(name: str) -> None:
+    bill = json.loads(
+        python(
+            name,
+            """if True:
+        import pathlib
+        print(pathlib.Path("/usr/share/sbom/replay-sim.cdx.json").read_text())
+    """,
+        )
+    )
+    names = {component["name"] for component in bill["components"]}
+    assert {"libc6", "python3.11-minimal", "kv-router", "replay-sim", "rich", "pyo3"} <= names
+    assert ("nvidia-cuda-runtime" in names) == (name == "gpu")
+    assert len({component["bom-ref"] for component in bill["components"]}) == len(
+        bill["components"]
+    )
+
+
 def test_the_gpu_image_is_the_cpu_image_and_the_cuda_runtime(
     trees: dict[str, dict[str, tarfile.TarInfo]],
 ) -> None:

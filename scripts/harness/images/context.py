@@ -8,6 +8,7 @@ build/context/
     vendor/         the crates that the lock names, downloaded by `fetch`
     wheels/         build/, app/ and gpu/, the wheels that deps/*.txt name, likewise
     wheelhouse/     made by the wheels build
+    sbom/           what each image is made of
 """
 
 from __future__ import annotations

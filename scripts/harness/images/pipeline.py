@@ -15,7 +15,8 @@ from harness.console import note
 from harness.engine import Engine, ensure
 from harness.engine.build import Build, build
 from harness.errors import InputError
-from harness.images import archive
+from harness.files import write_atomically
+from harness.images import archive, sbom
 from harness.images.context import context_of, lay_out
 from harness.images.fetch import fetch
 from harness.images.steps import Steps
@@ -148,6 +149,9 @@ def build_image(run: Run, name: str) -> BuiltImage:
     """Build one image and give it a content id that another run gets too."""
     workspace, engine, base = run.workspace, run.engine, run.bases["runtime"]
     raw = f"replay-harness/built-{name}:latest"
+    context = context_of(workspace)
+    bill = sbom.render(name, run.version, run.source, base, context)
+    write_atomically(context / "sbom" / f"{name}.cdx.json", bill)
     run.build(
         name,
         name,
