@@ -1,0 +1,65 @@
+"""The compiled half of the package; use `replay_sim` instead."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+
+__version__: str
+__revision__: str
+
+class ReplayError(Exception):
+    """A replay did not happen."""
+
+class ConfigError(ReplayError):
+    """A setting is wrong; the message names it and says what to do."""
+
+class TraceError(ReplayError):
+    """A trace file is wrong; the message begins with FILE:LINE."""
+
+class Report:
+    """The outcome of one replay."""
+
+    @property
+    def wall_seconds(self) -> float:
+        """Host time of the event loop alone, s; not part of the report."""
+
+    def to_json(self) -> str:
+        """Return the report document, indented, with a newline at the end."""
+
+    def requests_jsonl(self) -> str:
+        """Return one JSON object a line for each request that ended, in trace order."""
+
+    def write_requests(self, path: str | PathLike[str]) -> None:
+        """Write what `requests_jsonl` returns to a file.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+
+def resolve_config(config: str) -> str:
+    """Check a configuration document (JSON) and return it with every default explicit.
+
+    Raises:
+        ConfigError: a key is unknown or a value is wrong.
+    """
+
+def run(
+    traces: Sequence[str | PathLike[str]],
+    config: str,
+    watch: Callable[[int, int, float], object] | None = None,
+) -> Report:
+    """Replay the trace files, one after the other, as one trace.
+
+    Args:
+        traces: the files.
+        config: configuration document, JSON.
+        watch: called about ten times a second with (requests ended, requests of the trace,
+            simulated time in ms); what it raises ends the replay.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        TraceError: a trace file is wrong.
+        KeyboardInterrupt: a signal arrived.
+    """
+
+def sample_trace(requests: int, seed: int) -> str:
+    """Return a synthetic `mooncake` trace with a block size of 512 tokens."""

@@ -1,0 +1,135 @@
+"""Replays from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack, cast
+
+from replay_sim import _core, config, files, options
+from replay_sim.options import Options
+from replay_sim.types import Report, RequestRow, Summary
+
+
+class Progress(NamedTuple):
+    """How far a replay is."""
+
+    #: Requests that are over.
+    ended: int
+    #: Requests of the trace.
+    total: int
+    #: Simulated time, ms.
+    now_ms: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one replay."""
+
+    _core: _core.Report
+
+    @cached_property
+    def report(self) -> Report:
+        """The report document."""
+        return cast(Report, json.loads(self._core.to_json()))
+
+    @property
+    def summary(self) -> Summary:
+        """The figures; times are simulated ms."""
+        return self.report["summary"]
+
+    @cached_property
+    def requests(self) -> list[RequestRow]:
+        """One row for each request that ended, in the order of the trace."""
+        return [json.loads(line) for line in self._core.requests_jsonl().splitlines()]
+
+    @property
+    def wall_seconds(self) -> float:
+        """Host time of the event loop, s. It differs from run to run, so no report holds it."""
+        return self._core.wall_seconds
+
+    def report_json(self) -> str:
+        """Return the report document as text: the same input gives the same bytes."""
+        return self._core.to_json()
+
+    def write_report(self, path: str | PathLike[str]) -> None:
+        """Write the report document, whole or not at all.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        with files.replacing(Path(path)) as temporary:
+            temporary.write_text(self.report_json(), encoding="utf-8")
+
+    def write_requests(self, path: str | PathLike[str]) -> None:
+        """Write the rows as JSON Lines, whole or not at all.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        with files.replacing(Path(path)) as temporary:
+            self._core.write_requests(temporary)
+
+
+def run(
+    *traces: str | PathLike[str],
+    config: Mapping[str, Any] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    **settings: Unpack[Options],
+) -> Result:
+    """Replay trace files, one after the other, as one trace.
+
+    Args:
+        traces: the files, plain or gzip.
+        config: a configuration document: tables of settings, as in a configuration file.
+        progress: called about ten times a second; what it raises ends the replay.
+        settings: the options of `replay-sim run`; they go before `config`.
+
+    Returns:
+        The outcome. The same traces, settings and version give the same one.
+
+    Raises:
+        ConfigError: a setting is unknown or wrong.
+        TraceError: a trace file is wrong.
+    """
+    document = _document(config, settings)
+    watch = None
+    if progress is not None:
+
+        def watch(ended: int, total: int, now_ms: float) -> None:
+            progress(Progress(ended, total, now_ms))
+
+    return Result(_core.run([Path(trace) for trace in traces], json.dumps(document), watch))
+
+
+def resolve_config(
+    config: Mapping[str, Any] | None = None, **settings: Unpack[Options]
+) -> dict[str, Any]:
+    """Check settings and return the whole document, every default explicit.
+
+    Raises:
+        ConfigError: a setting is unknown or wrong.
+    """
+    text = _core.resolve_config(json.dumps(_document(config, settings)))
+    return cast(dict[str, Any], json.loads(text))
+
+
+def sample_trace(requests: int = 200, seed: int = 1) -> str:
+    """Return a synthetic trace of the `mooncake` format, block size 512.
+
+    Conversations that share system prompts and grow turn by turn; the same arguments give the same
+    text.
+    """
+    return _core.sample_trace(requests, seed)
+
+
+def _document(document: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    # A deep copy: the options are written into it.
+    copy: dict[str, Any] = json.loads(json.dumps(dict(document or {})))
+    config.check_names(copy)
+    options.apply(copy, settings)
+    return copy

@@ -1,0 +1,61 @@
+"""The `replay-sim` command: one module of this package for each of its commands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+
+from replay_sim import __revision__, __version__
+from replay_sim.cli import run, sample
+from replay_sim.cli.console import log
+from replay_sim.errors import ConfigError, ReplayError, TraceError
+
+OK, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 2, 4, 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with every command."""
+    parser = argparse.ArgumentParser(
+        prog="replay-sim",
+        description="Replay LLM inference traces against simulated workers behind the KV router.",
+        epilog="exit codes: 0 done, 2 bad setting or trace, 4 internal error, 130 interrupted",
+        allow_abbrev=False,
+    )
+    version = f"replay-sim {__version__} (source {__revision__})"
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    run.register(commands)
+    sample.register(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; every error becomes one message and an exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+        return OK
+    except (ConfigError, TraceError) as error:
+        return _fail(str(error), BAD_INPUT)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output went away (`replay-sim … | head`): nobody is left to tell.
+            sys.stderr.close()
+            return OK
+        return _fail(str(error), BAD_INPUT)
+    except ReplayError as error:
+        return _fail(str(error), INTERNAL)
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was written", INTERRUPTED)
+    except Exception:
+        log.print(traceback.format_exc(), markup=False)
+        return _fail("internal error (please report it with the lines above)", INTERNAL)
+
+
+def _fail(message: str, code: int) -> int:
+    log.print("[bold red]error:[/] ", end="")
+    log.print(message, markup=False)
+    return code

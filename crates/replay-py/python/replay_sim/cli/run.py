@@ -1,0 +1,139 @@
+"""`replay-sim run`: replay a trace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from replay_sim import _core, api, config, files, options, table
+from replay_sim.cli.console import log, out
+from replay_sim.errors import ConfigError
+from replay_sim.options import OPTIONS
+
+
+def register(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "run",
+        help="replay a trace and measure latency, throughput and cache reuse",
+        description="Replay trace files, one after the other, as one trace, in simulated time.",
+        epilog="Options go before the configuration file. Results go to standard output, "
+        "progress and warnings to standard error.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("traces", nargs="*", type=Path, metavar="TRACE", help="plain or gzip")
+    parser.add_argument(
+        "-c", "--config", type=Path, metavar="FILE", help="settings as TOML, JSON or YAML"
+    )
+    defaults = json.loads(_core.resolve_config("{}"))
+    groups: dict[str, Any] = {}
+    for option in OPTIONS:
+        if option.group not in groups:
+            groups[option.group] = parser.add_argument_group(option.group)
+        text = f"{option.help}{_default(option, defaults)}"
+        if option.switch_off:
+            groups[option.group].add_argument(
+                option.flag, dest=option.name, action="store_false", default=None, help=text
+            )
+        else:
+            groups[option.group].add_argument(
+                option.flag,
+                dest=option.name,
+                type=option.type,
+                metavar=option.metavar,
+                choices=option.choices,
+                help=text,
+            )
+    results = parser.add_argument_group("results")
+    results.add_argument("--report", type=Path, metavar="FILE", help="write the report as JSON")
+    results.add_argument(
+        "--requests", type=Path, metavar="FILE", help="write one JSON line for each request"
+    )
+    results.add_argument(
+        "--format",
+        choices=("table", "json"),
+        default="table",
+        help="what goes to standard output: a table, or the report (default: table)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Replay, write the files, print the result."""
+    document: dict[str, Any] = {}
+    traces: list[Path] = list(arguments.traces)
+    if arguments.config is not None:
+        document, paths = config.load(arguments.config)
+        traces = traces or paths
+    if not traces:
+        raise ConfigError("no trace given\n  fix: replay-sim run TRACE, or trace.paths in a file")
+    for target in (arguments.report, arguments.requests):
+        if target is not None:
+            files.check_target(target)
+    settings: Any = {option.name: getattr(arguments, option.name) for option in OPTIONS}
+    with _progress() as watch:
+        result = api.run(*traces, config=document, progress=watch, **settings)
+    for warning in result.report["trace"]["warnings"]:
+        place = f"{traces[warning['file']]}:{warning['line']}"
+        more = f" (and {warning['count'] - 1:,} more like it)" if warning["count"] > 1 else ""
+        log.print("[bold yellow]warning:[/] ", end="")
+        log.print(f"{place}: {warning['message']}{more}", markup=False)
+    _write(result, arguments.report, arguments.requests)
+    if arguments.format == "json":
+        sys.stdout.write(result.report_json())
+    else:
+        out.print(table.render(result))
+
+
+def _write(result: api.Result, report: Path | None, requests: Path | None) -> None:
+    # Both are complete before the first takes its place.
+    with ExitStack() as stack:
+        if report is not None:
+            target = stack.enter_context(files.replacing(report))
+            target.write_text(result.report_json(), encoding="utf-8")
+        if requests is not None:
+            result.write_requests(stack.enter_context(files.replacing(requests)))
+
+
+def _default(option: options.Option, defaults: dict[str, Any]) -> str:
+    if option.switch_off:
+        return ""
+    value: Any = defaults
+    for key in option.setting.split("."):
+        value = value[key]
+    if isinstance(value, dict):
+        value = value["type"]
+    return " (default: none)" if value is None else f" (default: {value})"
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[api.Progress], None]]:
+    """Yield what shows a bar: on a terminal, and only once a replay takes a while."""
+    bar = Progress(
+        TextColumn("replaying"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} requests"),
+        TextColumn("{task.fields[clock]}"),
+        TimeElapsedColumn(),
+        console=log,
+        transient=True,
+        disable=not log.is_terminal,
+    )
+    task = bar.add_task("", total=None, clock="")
+
+    def watch(progress: api.Progress) -> None:
+        bar.start()
+        clock = f"{progress.now_ms / 1e3:,.0f} s simulated"
+        bar.update(task, completed=progress.ended, total=progress.total, clock=clock)
+
+    try:
+        yield watch
+    finally:
+        bar.stop()

@@ -1,0 +1,148 @@
+//! Running a replay from Python, without holding the interpreter.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use replay::report::Tool;
+use replay::trace::sample;
+use replay::{Error, Outcome, ReplayConfig, Trace, time};
+
+use crate::errors::to_python;
+use crate::{REVISION, VERSION};
+
+const TOOL: Tool = Tool {
+    name: "replay-sim",
+    version: VERSION,
+    source_revision: REVISION,
+};
+
+/// How often a long replay looks at signals and tells how far it is.
+const WATCH_EVERY: Duration = Duration::from_millis(100);
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Report>()?;
+    module.add_function(wrap_pyfunction!(resolve_config, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(sample_trace, module)?)
+}
+
+/// See `_core.pyi`.
+#[pyclass(frozen, module = "replay_sim._core")]
+struct Report {
+    inner: replay::Report,
+    wall_seconds: f64,
+}
+
+#[pymethods]
+impl Report {
+    /// Host time of the event loop alone, s.
+    #[getter]
+    fn wall_seconds(&self) -> f64 {
+        self.wall_seconds
+    }
+
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.inner.to_json())
+    }
+
+    fn requests_jsonl(&self, py: Python<'_>) -> PyResult<String> {
+        let bytes = py.detach(|| {
+            let mut bytes = Vec::new();
+            self.inner.write_requests(&mut bytes).map(|()| bytes)
+        })?;
+        Ok(String::from_utf8(bytes)?)
+    }
+
+    fn write_requests(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let mut out = BufWriter::new(File::create(path)?);
+            self.inner.write_requests(&mut out)?;
+            out.flush()
+        })?;
+        Ok(())
+    }
+}
+
+#[pyfunction]
+fn resolve_config(config: &str) -> PyResult<String> {
+    let config = ReplayConfig::from_json(config).map_err(|error| to_python(error.into()))?;
+    serde_json::to_string(&config).map_err(|error| to_python(Error::Internal(error.to_string())))
+}
+
+#[pyfunction]
+#[pyo3(signature = (traces, config, watch=None))]
+fn run(
+    py: Python<'_>,
+    traces: Vec<PathBuf>,
+    config: &str,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Report> {
+    let config = ReplayConfig::from_json(config).map_err(|error| to_python(error.into()))?;
+    let mut host = Host {
+        watch,
+        last: Instant::now(),
+        error: None,
+    };
+    let result = py.detach(|| {
+        let trace = Trace::load(&traces, &config.trace, &mut |_| host.look(None))?;
+        let start = Instant::now();
+        let outcome = replay::replay(&trace, &config, &mut |progress| {
+            let state = (progress.ended, progress.total, time::to_ms(progress.now));
+            host.look(Some(state))
+        })?;
+        let wall_seconds = start.elapsed().as_secs_f64();
+        Ok(report(trace, config, outcome, wall_seconds))
+    });
+    match (result, host.error) {
+        (Ok(report), _) => Ok(report),
+        (Err(Error::Interrupted), Some(error)) => Err(error),
+        (Err(error), _) => Err(to_python(error)),
+    }
+}
+
+fn report(trace: Trace, config: ReplayConfig, outcome: Outcome, wall_seconds: f64) -> Report {
+    Report {
+        inner: replay::Report::new(TOOL, trace, config, outcome),
+        wall_seconds,
+    }
+}
+
+#[pyfunction]
+fn sample_trace(requests: u64, seed: u64) -> String {
+    sample::sample(requests, seed)
+}
+
+/// The Python side of a running replay.
+struct Host {
+    watch: Option<Py<PyAny>>,
+    last: Instant,
+    error: Option<PyErr>,
+}
+
+impl Host {
+    /// Looks at signals and reports progress, if it is time to; breaks when Python raised.
+    fn look(&mut self, progress: Option<(u64, u64, f64)>) -> ControlFlow<()> {
+        if self.last.elapsed() < WATCH_EVERY {
+            return ControlFlow::Continue(());
+        }
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            match (&self.watch, progress) {
+                (Some(watch), Some(progress)) => watch.call1(py, progress).map(|_| ()),
+                _ => Ok(()),
+            }
+        });
+        self.last = Instant::now();
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.error = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}

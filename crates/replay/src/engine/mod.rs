@@ -1,0 +1,19 @@
+//! The engine of one worker: a paged KV cache, a scheduler, a timing model.
+
+mod cache;
+mod decode;
+mod lru;
+mod scheduler;
+mod sequence;
+mod timing;
+
+#[cfg(test)]
+mod cache_tests;
+
+pub use cache::{CacheEvent, CacheEventKind, KvCache, Match, NodeId, Span};
+pub use scheduler::{Engine, Job, PassEnd, Refusal};
+pub use timing::{PassWork, Timing};
+
+/// First node id that the engine uses itself, for the blocks behind a prompt. Ids of prompt nodes
+/// are smaller.
+pub const FIRST_PRIVATE_NODE: NodeId = 1 << 31;

@@ -1,0 +1,162 @@
+//! One request inside an engine.
+
+use super::FIRST_PRIVATE_NODE;
+use super::cache::{KvCache, NodeId, Span};
+use crate::time::Nanos;
+
+/// One request inside an engine, and the blocks it has.
+///
+/// The blocks are, in order: `held` blocks of the prompt's nodes, `tail_held` blocks of the
+/// request's private node (they survived a preemption), and loose blocks up to the last computed
+/// token. `copies` more are second copies of blocks that were resident already.
+#[derive(Debug, Default)]
+pub(super) struct Sequence {
+    /// Number of the request.
+    pub(super) request: u32,
+    /// Prompt length, tokens.
+    pub(super) input: u32,
+    /// Tokens to generate.
+    pub(super) target: u32,
+    /// Tokens generated; current when the sequence is not decoding.
+    pub(super) generated: u32,
+    /// Tokens with a place in the cache; current when the sequence is not decoding.
+    pub(super) computed: u32,
+    /// The complete blocks of the prompt.
+    pub(super) spans: Vec<Span>,
+    /// Their number.
+    pub(super) prompt_blocks: u32,
+    held: u32,
+    tail_held: u32,
+    copies: u32,
+    /// When the last token came out; kept over a preemption.
+    pub(super) last_token: Nanos,
+    /// Value of the group's pass counter when the sequence began to decode; `None` = it does not.
+    pub(super) joined: Option<u64>,
+    /// Value of the group's pass counter when the last token is out; `u64::MAX` = not known yet.
+    pub(super) finishes: u64,
+    /// Phase of the group in which the sequence needs a new block.
+    pub(super) boundary: u32,
+}
+
+impl Sequence {
+    /// A sequence that waits, without blocks. `spans`: the complete blocks of its prompt.
+    pub(super) fn new(
+        request: u32,
+        input: u32,
+        target: u32,
+        block_size: u32,
+        spans: Vec<Span>,
+    ) -> Self {
+        let prompt_blocks = input / block_size;
+        let finishes = u64::MAX;
+        Self {
+            request,
+            input,
+            target,
+            prompt_blocks,
+            spans,
+            finishes,
+            ..Self::default()
+        }
+    }
+
+    /// Tokens that must be in the cache before the next one can be generated.
+    pub(super) fn context(&self) -> u32 {
+        self.input + self.generated
+    }
+
+    fn private_node(&self) -> NodeId {
+        FIRST_PRIVATE_NODE + self.request
+    }
+
+    /// Every complete block that the sequence could find in the cache.
+    pub(super) fn path(&self, block_size: u32) -> impl Iterator<Item = Span> {
+        let tail = self.context() / block_size - self.prompt_blocks;
+        let tail = (tail > 0).then(|| Span {
+            node: self.private_node(),
+            blocks: tail,
+        });
+        self.spans.iter().copied().chain(tail)
+    }
+
+    /// Holds the first `blocks` blocks of the path, which are resident.
+    pub(super) fn hold_match(&mut self, cache: &mut KvCache, blocks: u32) {
+        self.hold_prompt(cache, blocks.min(self.prompt_blocks));
+        if blocks > self.prompt_blocks {
+            self.tail_held = blocks - self.prompt_blocks;
+            cache.extend_hold(self.private_node(), 0, self.tail_held);
+        }
+    }
+
+    /// Gives the content of newly computed prompt blocks to the cache, for other prompts to match.
+    pub(super) fn publish(&mut self, cache: &mut KvCache, block_size: u32) {
+        let complete = (self.computed / block_size).min(self.prompt_blocks);
+        if complete <= self.held {
+            return;
+        }
+        let mut start = 0;
+        for span in &self.spans {
+            let end = start + span.blocks;
+            if end > self.held {
+                let low = self.held.saturating_sub(start);
+                let high = complete.min(end) - start;
+                self.copies += high - low - cache.store(span.node, low, high);
+            }
+            if end >= complete {
+                break;
+            }
+            start = end;
+        }
+        self.hold_prompt(cache, complete);
+    }
+
+    /// Gives all blocks back, the end of the sequence first. With `keep`, complete blocks stay in
+    /// the cache.
+    pub(super) fn free(&mut self, cache: &mut KvCache, block_size: u32, keep: bool) {
+        let layout = self.computed.div_ceil(block_size);
+        let mut loose = layout - self.held - self.tail_held + self.copies;
+        if keep {
+            let tail = (self.computed / block_size).saturating_sub(self.prompt_blocks);
+            if tail > self.tail_held {
+                loose -= cache.store(self.private_node(), self.tail_held, tail);
+                cache.extend_hold(self.private_node(), self.tail_held, tail);
+            }
+            if tail > 0 {
+                cache.release(self.private_node(), tail);
+            }
+            self.release_prompt(cache);
+        }
+        cache.put_back(loose);
+        self.computed = 0;
+        self.held = 0;
+        self.tail_held = 0;
+        self.copies = 0;
+    }
+
+    fn hold_prompt(&mut self, cache: &mut KvCache, blocks: u32) {
+        let mut start = 0;
+        for span in &self.spans {
+            let end = start + span.blocks;
+            if start >= blocks {
+                break;
+            }
+            if end > self.held {
+                let from = self.held.saturating_sub(start);
+                cache.extend_hold(span.node, from, blocks.min(end) - start);
+            }
+            start = end;
+        }
+        self.held = self.held.max(blocks);
+    }
+
+    fn release_prompt(&self, cache: &mut KvCache) {
+        let mut end = self.prompt_blocks;
+        for span in self.spans.iter().rev() {
+            let start = end - span.blocks;
+            if start < self.held {
+                cache.release(span.node, self.held.min(end) - start);
+            }
+            end = start;
+        }
+    }
+}

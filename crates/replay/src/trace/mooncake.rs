@@ -1,0 +1,140 @@
+//! The `mooncake` format: JSON Lines with the hash ids of a prompt's blocks.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use super::builder::{Builder, NewRequest};
+use super::lines::{Lines, whole};
+use super::row::{self, Row};
+use super::{Place, Trace};
+use crate::config::TraceConfig;
+use crate::error::{ConfigError, Error, Problem, Result, TraceError};
+
+/// Rows between two calls of the host.
+const ROWS_PER_CALL: usize = 1024;
+
+pub(super) fn load(
+    paths: &[PathBuf],
+    config: &TraceConfig,
+    watch: &mut dyn FnMut(usize) -> ControlFlow<()>,
+) -> Result<Trace> {
+    let mut builder = Builder::default();
+    let mut sources = Vec::new();
+    let mut hash_ids = Vec::new();
+    for path in paths {
+        let mut lines = Lines::open(path)?;
+        let before = builder.len();
+        loop {
+            let added = match lines.next()? {
+                None => break,
+                Some(line) => row::parse(line, &mut hash_ids),
+            };
+            let added = added.and_then(|row| {
+                let place = Place {
+                    file: sources.len() as u32,
+                    line: lines.number(),
+                };
+                add(&mut builder, row, &mut hash_ids, config.block_size, place)
+            });
+            added.map_err(|problem| lines.problem(problem))?;
+            if builder.len() % ROWS_PER_CALL == 0 && watch(builder.len()).is_break() {
+                return Err(Error::Interrupted);
+            }
+        }
+        if builder.len() == before {
+            let expected = "at least one request";
+            let fix = "check that the file is the trace you meant";
+            return Err(whole(path, "holds no requests", expected, fix).into());
+        }
+        sources.push(lines.finish()?);
+    }
+    let Some(first) = paths.first() else {
+        return Err(ConfigError::new("trace", "no file given", "name at least one file").into());
+    };
+    let first = first.clone();
+    builder.finish(sources).map_err(|problem| {
+        TraceError {
+            file: first,
+            line: None,
+            problem,
+        }
+        .into()
+    })
+}
+
+fn add(
+    builder: &mut Builder,
+    row: Row,
+    hash_ids: &mut Vec<u64>,
+    block_size: u32,
+    place: Place,
+) -> std::result::Result<(), Problem> {
+    let missing = |field: &str, expected: &str| {
+        Problem::new(
+            format!("{field} is missing"),
+            expected,
+            "add it or remove the line",
+        )
+    };
+    if !row.has_hash_ids || hash_ids.is_empty() {
+        return Err(missing(
+            "hash_ids",
+            "one hash id for each block of the prompt",
+        ));
+    }
+    let output = row
+        .output
+        .ok_or_else(|| missing("output_length", "the number of tokens"))?;
+    let covered = hash_ids.len() as u64 * u64::from(block_size);
+    let input = row
+        .input
+        .unwrap_or(covered.min(u64::from(super::MAX_TOKENS)) as u32);
+    let needed = input.div_ceil(block_size) as usize;
+    if hash_ids.len() < needed {
+        return Err(Problem::new(
+            format!(
+                "{} hash ids cover {covered} tokens, but input_length is {input}",
+                hash_ids.len()
+            ),
+            format!("{needed} hash ids of {block_size} tokens"),
+            "give the block size that the trace was recorded with as --trace-block-size",
+        ));
+    }
+    if hash_ids.len() > needed {
+        let what = format!(
+            "{} hash ids for {input} tokens, which need {needed}; the rest is left out",
+            hash_ids.len()
+        );
+        builder.warn("surplus-hash-ids", place, what);
+        hash_ids.truncate(needed);
+    }
+    if let Some(ids) = row.output_token_ids {
+        if ids != output as usize {
+            return Err(Problem::new(
+                format!("{ids} output_token_ids for output_length {output}"),
+                "as many as output_length says",
+                "correct one of them",
+            ));
+        }
+        let what = "output_token_ids are checked, but no later prompt is matched against them";
+        builder.warn("unused-field", place, what.to_string());
+    }
+    if let Some(field) = row.unused {
+        let what = format!("{field} has no effect: the router has no queue in this replay");
+        builder.warn("unused-field", place, what);
+    }
+    if let Some(field) = row.unknown {
+        let what = format!("unknown field {field:?} is left out");
+        builder.warn("unknown-field", place, what);
+    }
+    builder.add(NewRequest {
+        request_id: row.request_id,
+        session_id: row.session_id,
+        input,
+        output,
+        timestamp: row.timestamp,
+        delay: row.delay,
+        hash_ids,
+        place,
+    })
+}
