@@ -77,7 +77,7 @@ pub struct PlaceRequest<'a> {
     pub expected_output_tokens: Option<u32>,
     /// Chained hashes of the complete prompt blocks (see [`crate::sequence_hashes`]).
     pub sequence_hashes: &'a [u64],
-    /// Seconds (FCFS, LCFS) or weight (WSPT) by which the request jumps ahead in its queue; >= 0.
+    /// Seconds (FCFS, LCFS) or weight (WSPT) by which the request jumps ahead in its queue; finite.
     pub priority_jump: f64,
     /// Higher goes first, whatever the queue policy says.
     pub strict_priority: i32,

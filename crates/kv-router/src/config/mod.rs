@@ -101,6 +101,13 @@ impl Default for RouterConfig {
     }
 }
 
+impl RouterConfig {
+    /// The modelled duration of a prefill that the load model works with.
+    pub(crate) fn modelled_prefill(&self, expected_ms: Option<f64>) -> Option<f64> {
+        expected_ms.filter(|_| self.router_prefill_load_model == PrefillLoadModel::Ais)
+    }
+}
+
 /// What the workers of a pool do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,16 +2,16 @@
 
 use rustc_hash::FxHashMap;
 
+use super::StoredBlock;
+use super::table::{BATCH, Table};
+use crate::hash::chain;
 use crate::types::Candidate;
-
-/// Owners of up to 64 candidates: bit i of a set is slot `64 * group + i`.
-pub(super) type Table = FxHashMap<u64, u64>;
 
 /// The blocks of one candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) source: Candidate,
-    /// Distinct sequence hashes that it owns.
+    /// Distinct blocks that it owns.
     pub(super) blocks: usize,
     /// `None` while every engine hash was its sequence hash: such engines pay for no names.
     names: Option<Names>,
@@ -33,6 +33,33 @@ impl Slot {
             names: None,
         }
     }
+
+    /// The sequence hash of the block that the slot holds under the engine hash `name`.
+    pub(super) fn sequence_of(&self, table: &Table, bit: u64, name: u64) -> Option<u64> {
+        match &self.names {
+            Some(names) => names.sequence_of.get(&name).copied(),
+            None => (table.owners(name) & bit != 0).then_some(name),
+        }
+    }
+
+    /// What the slot holds: (engine hash, sequence hash), in no order.
+    pub(super) fn held(&self, table: &Table, bit: u64) -> Vec<(u64, u64)> {
+        match &self.names {
+            Some(names) => names
+                .sequence_of
+                .iter()
+                .map(|(&name, &hash)| (name, hash))
+                .collect(),
+            None => owned(table, bit).map(|hash| (hash, hash)).collect(),
+        }
+    }
+}
+
+fn owned(table: &Table, bit: u64) -> impl Iterator<Item = u64> {
+    table
+        .iter()
+        .filter(move |(_, owners)| owners & bit != 0)
+        .map(|(hash, _)| hash)
 }
 
 /// A candidate's slot together with its bit in the table of its group.
@@ -43,18 +70,45 @@ pub(super) struct Holder<'a> {
 }
 
 impl Holder<'_> {
-    /// Takes `sequence` under the engine hash `name`; false when it was held so already.
-    #[inline]
-    pub(super) fn store(&mut self, name: u64, sequence: u64) -> bool {
-        if name == sequence && self.slot.names.is_none() {
-            return self.own(sequence);
+    /// Takes a chain behind the block with sequence hash `parent`; gives the number of blocks
+    /// that were not held before.
+    pub(super) fn store(&mut self, mut parent: Option<u64>, blocks: &[StoredBlock]) -> usize {
+        let mut new = 0;
+        for batch in blocks.chunks(BATCH) {
+            self.table.warm(batch.iter().map(|block| block.block_hash));
+            for block in batch {
+                let sequence = chain(parent, block.tokens_hash);
+                new += usize::from(self.take(block.block_hash, sequence));
+                parent = Some(sequence);
+            }
         }
-        self.store_named(name, sequence)
+        new
     }
 
-    /// Drops the block with the engine hash `name`; false when it was not held.
+    /// Drops blocks by engine hash; gives the number of those that were held.
+    pub(super) fn remove(&mut self, names: &[u64]) -> usize {
+        let mut held = 0;
+        for batch in names.chunks(BATCH) {
+            self.table.warm(batch.iter().copied());
+            held += batch.iter().filter(|name| self.drop_name(**name)).count();
+        }
+        self.table.shrink();
+        held
+    }
+
+    /// Takes one block; false when it was held under that name already.
     #[inline]
-    pub(super) fn remove(&mut self, name: u64) -> bool {
+    pub(super) fn take(&mut self, name: u64, sequence: u64) -> bool {
+        if name == sequence && self.slot.names.is_none() {
+            let new = self.table.own(sequence, self.bit);
+            self.slot.blocks += usize::from(new);
+            return new;
+        }
+        self.take_named(name, sequence)
+    }
+
+    #[inline]
+    fn drop_name(&mut self, name: u64) -> bool {
         let Some(names) = &mut self.slot.names else {
             return self.disown(name);
         };
@@ -66,13 +120,11 @@ impl Holder<'_> {
     }
 
     #[cold]
-    fn store_named(&mut self, name: u64, sequence: u64) -> bool {
+    fn take_named(&mut self, name: u64, sequence: u64) -> bool {
         if self.slot.names.is_none() {
-            let owned = self
-                .table
-                .iter()
-                .filter(|(_, owners)| **owners & self.bit != 0);
-            let sequence_of = owned.map(|(&hash, _)| (hash, hash)).collect();
+            let sequence_of = owned(self.table, self.bit)
+                .map(|hash| (hash, hash))
+                .collect();
             self.slot.names = Some(Names {
                 sequence_of,
                 ..Names::default()
@@ -85,7 +137,9 @@ impl Holder<'_> {
             Some(old) => self.drop_copy(old),
             None => {}
         }
-        if !self.own(sequence) {
+        if self.table.own(sequence, self.bit) {
+            self.slot.blocks += 1;
+        } else {
             let names = self.slot.names.get_or_insert_default();
             *names.copies.entry(sequence).or_insert(1) += 1;
         }
@@ -106,73 +160,18 @@ impl Holder<'_> {
     }
 
     #[inline]
-    fn own(&mut self, sequence: u64) -> bool {
-        let owners = self.table.entry(sequence).or_insert(0);
-        let new = *owners & self.bit == 0;
-        *owners |= self.bit;
-        self.slot.blocks += usize::from(new);
-        new
-    }
-
-    #[inline]
     fn disown(&mut self, sequence: u64) -> bool {
-        let Some(owners) = self.table.get_mut(&sequence) else {
-            return false;
-        };
-        if *owners & self.bit == 0 {
-            return false;
-        }
-        *owners &= !self.bit;
-        if *owners == 0 {
-            self.table.remove(&sequence);
-        }
-        self.slot.blocks -= 1;
-        true
+        let held = self.table.disown(sequence, self.bit);
+        self.slot.blocks -= usize::from(held);
+        held
     }
 
-    /// Drops every block; the table keeps what others own.
+    /// Drops every block.
     pub(super) fn clear(&mut self) {
         if self.slot.blocks > 0 {
-            let bit = self.bit;
-            self.table.retain(|_, owners| {
-                *owners &= !bit;
-                *owners != 0
-            });
+            self.table.disown_all(self.bit);
+            self.table.shrink();
         }
         *self.slot = Slot::new(self.slot.source);
-    }
-
-    /// Gives memory back once most of the table is empty.
-    pub(super) fn shrink(&mut self) {
-        let room = 2 * self.table.len() + 1024;
-        if self.table.capacity() > 4 * room {
-            self.table.shrink_to(room);
-        }
-    }
-}
-
-/// What the slot holds: (engine hash, sequence hash), in no order.
-pub(super) fn held(slot: &Slot, bit: u64, table: &Table) -> Vec<(u64, u64)> {
-    match &slot.names {
-        Some(names) => names
-            .sequence_of
-            .iter()
-            .map(|(&name, &hash)| (name, hash))
-            .collect(),
-        None => {
-            let owned = table.iter().filter(|(_, owners)| **owners & bit != 0);
-            owned.map(|(&hash, _)| (hash, hash)).collect()
-        }
-    }
-}
-
-/// The sequence hash of the block that the slot holds under the engine hash `name`.
-pub(super) fn sequence_of(slot: &Slot, bit: u64, table: &Table, name: u64) -> Option<u64> {
-    match &slot.names {
-        Some(names) => names.sequence_of.get(&name).copied(),
-        None => table
-            .get(&name)
-            .filter(|owners| **owners & bit != 0)
-            .map(|_| name),
     }
 }

@@ -6,13 +6,14 @@
 //! Candidates are numbered and 64 of them share one table, whose sets are single words.
 
 mod holder;
+mod table;
 
 use rustc_hash::FxHashMap;
 
 use crate::error::{ErrorKind, RouterError};
-use crate::hash::chain;
 use crate::types::{Candidate, WorkerId};
-use holder::{Holder, Slot, Table};
+use holder::{Holder, Slot};
+use table::{BATCH, Table};
 
 /// A change of one candidate's cache.
 #[derive(Clone, Copy, Debug)]
@@ -127,36 +128,26 @@ impl RadixTree {
         if blocks.is_empty() {
             return Ok(());
         }
-        let mut holder = self.holder(source);
-        let (mut sequence, mut stored) = (parent, 0);
-        for block in blocks {
-            let hash = chain(sequence, block.tokens_hash);
-            stored += u64::from(holder.store(block.block_hash, hash));
-            sequence = Some(hash);
-        }
+        let stored = self.holder(source).store(parent, blocks) as u64;
         self.counters.stored += stored;
         self.counters.duplicate_stored += blocks.len() as u64 - stored;
         Ok(())
     }
 
     fn remove(&mut self, source: Candidate, hashes: &[u64]) {
-        let mut removed = 0;
-        if self.slot_of.contains_key(&source) {
-            let mut holder = self.holder(source);
-            for &hash in hashes {
-                removed += u64::from(holder.remove(hash));
-            }
-            holder.shrink();
-        }
+        let known = self.slot_of.contains_key(&source);
+        let removed = if known {
+            self.holder(source).remove(hashes) as u64
+        } else {
+            0
+        };
         self.counters.removed += removed;
         self.counters.unknown_removed += hashes.len() as u64 - removed;
     }
 
     fn clear(&mut self, source: Candidate) {
         if self.slot_of.contains_key(&source) {
-            let mut holder = self.holder(source);
-            holder.clear();
-            holder.shrink();
+            self.holder(source).clear();
         }
     }
 
@@ -180,8 +171,8 @@ impl RadixTree {
     /// How many consecutive blocks from the start each candidate holds, by candidate; candidates
     /// without the first block are left out. `found` is emptied first.
     ///
-    /// With `early_exit` the walk ends as soon as at most one candidate still matches, whose count
-    /// is then a lower bound.
+    /// With `early_exit` the walk ends as soon as one candidate is left (of each 64), whose count
+    /// is then a lower bound: enough to know the best one, not how good it is.
     pub fn find_matches(
         &self,
         sequence_hashes: &[u64],
@@ -189,48 +180,33 @@ impl RadixTree {
         found: &mut Vec<(Candidate, u32)>,
     ) {
         found.clear();
-        let mut report = |group: usize, mut set: u64, depth: usize| {
-            while depth > 0 && set != 0 {
-                let slot = self.slots[group * 64 + set.trailing_zeros() as usize].as_ref();
-                found.push((slot.expect("owners are live").source, depth as u32));
-                set &= set - 1;
-            }
-        };
-        let mut alive = vec![u64::MAX; self.tables.len()];
-        let walks_alone = self.tables.len() == 1;
-        if walks_alone && !early_exit {
-            // One group, the usual case: nothing to interleave.
-            let (table, mut set) = (&self.tables[0], u64::MAX);
-            for (depth, hash) in sequence_hashes.iter().enumerate() {
-                let owners = table.get(hash).copied().unwrap_or(0);
-                if set & !owners != 0 {
-                    report(0, set & !owners, depth);
-                    set &= owners;
-                    if set == 0 {
-                        break;
+        for (group, table) in self.tables.iter().enumerate() {
+            let mut report = |mut set: u64, depth: usize| {
+                while depth > 0 && set != 0 {
+                    let slot = self.live(group * 64 + set.trailing_zeros() as usize);
+                    found.push((slot.source, depth as u32));
+                    set &= set - 1;
+                }
+            };
+            let (mut set, mut depth) = (u64::MAX, 0);
+            'walk: for batch in sequence_hashes.chunks(BATCH) {
+                table.warm(batch.iter().copied());
+                for hash in batch {
+                    let owners = table.owners(*hash);
+                    if set & !owners != 0 {
+                        report(set & !owners, depth);
+                        set &= owners;
+                        if set == 0 {
+                            break 'walk;
+                        }
+                    }
+                    depth += 1;
+                    if early_exit && set.is_power_of_two() {
+                        break 'walk;
                     }
                 }
             }
-            report(0, set, sequence_hashes.len());
-        } else {
-            let mut depth = 0;
-            while depth < sequence_hashes.len() {
-                let mut left = 0;
-                for (group, set) in alive.iter_mut().enumerate().filter(|(_, set)| **set != 0) {
-                    let owners = self.tables[group].get(&sequence_hashes[depth]).copied();
-                    let owners = owners.unwrap_or(0);
-                    report(group, *set & !owners, depth);
-                    *set &= owners;
-                    left += set.count_ones();
-                }
-                depth += 1;
-                if left == 0 || (early_exit && left == 1) {
-                    break;
-                }
-            }
-            for (group, set) in alive.into_iter().enumerate() {
-                report(group, set, depth);
-            }
+            report(set, depth);
         }
         found.sort_unstable();
     }
@@ -268,7 +244,9 @@ impl RadixTree {
     pub fn dump(&self) -> Vec<OwnedBlock> {
         let mut rows = Vec::new();
         for (&source, &slot) in &self.slot_of {
-            let held = holder::held(self.live(slot), 1 << (slot % 64), &self.tables[slot / 64]);
+            let held = self
+                .live(slot)
+                .held(&self.tables[slot / 64], 1 << (slot % 64));
             rows.extend(
                 held.into_iter()
                     .map(|(block_hash, sequence_hash)| OwnedBlock {
@@ -287,19 +265,15 @@ impl RadixTree {
         let mut tree = Self::new();
         for row in rows {
             tree.holder(row.source)
-                .store(row.block_hash, row.sequence_hash);
+                .take(row.block_hash, row.sequence_hash);
         }
         tree
     }
 
     fn sequence_of(&self, source: Candidate, name: u64) -> Option<u64> {
         let &slot = self.slot_of.get(&source)?;
-        holder::sequence_of(
-            self.live(slot),
-            1 << (slot % 64),
-            &self.tables[slot / 64],
-            name,
-        )
+        self.live(slot)
+            .sequence_of(&self.tables[slot / 64], 1 << (slot % 64), name)
     }
 
     fn live(&self, slot: usize) -> &Slot {

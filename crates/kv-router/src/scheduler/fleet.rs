@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::request::{Constraint, Request};
-use crate::config::{DEFAULT_MAX_NUM_BATCHED_TOKENS, RouterConfig, WorkerConfig};
+use crate::config::{ClassConfig, DEFAULT_MAX_NUM_BATCHED_TOKENS, RouterConfig, WorkerConfig};
 use crate::error::{ErrorKind, RouterError};
 use crate::load::{PrefillLoad, PromptBlocks, Weight};
 use crate::types::{Candidate, WorkerId};
@@ -34,12 +34,12 @@ pub(crate) enum MemberState {
     Fenced,
 }
 
-/// The verdict on a candidate for a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The verdict on a candidate for a request, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Eligibility {
-    Eligible,
-    Overloaded,
     No,
+    Overloaded,
+    Eligible,
 }
 
 impl Member {
@@ -113,11 +113,9 @@ impl Fleet {
     }
 
     /// Removes every rank of a worker.
-    pub(crate) fn remove(&mut self, worker_id: WorkerId) -> Result<(), RouterError> {
-        self.known(worker_id)?;
+    pub(crate) fn remove(&mut self, worker_id: WorkerId) {
         self.members
             .retain(|member| member.id.worker_id != worker_id);
-        Ok(())
     }
 
     /// Refuses a worker that is not present.
@@ -248,6 +246,24 @@ pub(crate) struct BusyRule {
 }
 
 impl BusyRule {
+    /// The rule of a class: its own thresholds, or else the router's.
+    pub(crate) fn of(config: &RouterConfig, class: &ClassConfig) -> Self {
+        let (tokens, fraction) = (
+            class.prefill_busy_threshold,
+            class.prefill_busy_threshold_frac,
+        );
+        let inherits = tokens.is_none() && fraction.is_none();
+        Self {
+            tokens,
+            fraction: if inherits {
+                config.router_queue_threshold
+            } else {
+                fraction
+            },
+            worker_ratio: class.busy_worker_ratio,
+        }
+    }
+
     /// The most active prefill tokens with which the candidate is not busy.
     pub(crate) fn limit(&self, member: &Member) -> u64 {
         let fraction = self
@@ -278,16 +294,6 @@ impl BusyRule {
             _ if eligible == 0 => false,
             None => busy == eligible,
             Some(ratio) => f64::from(busy) >= ratio * f64::from(eligible),
-        }
-    }
-}
-
-impl RouterConfig {
-    /// The busy rule of a router without policy classes.
-    pub(crate) fn busy_rule(&self) -> BusyRule {
-        BusyRule {
-            fraction: self.router_queue_threshold,
-            ..BusyRule::default()
         }
     }
 }

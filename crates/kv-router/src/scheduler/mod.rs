@@ -1,209 +1,407 @@
 //! Admission and booking: select, book, deliver, prefill complete, free.
 
+mod admission;
+mod booking;
 mod fleet;
+mod report;
 mod request;
 mod select;
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
+use crate::clock::Clock;
 use crate::config::{RouterConfig, WorkerConfig};
 use crate::error::{ErrorKind, RouterError};
 use crate::index::{KvEvent, RadixTree};
 use crate::load::Weight;
+use crate::queue::{LaneKey, Queue};
 use crate::rng::Rng;
-use crate::types::{Candidate, Decision, PlaceRequest, RequestId, WorkerId};
-use fleet::{Fleet, MemberState};
-use request::Request;
-use select::{Choice, Scratch};
+use crate::types::{Candidate, Decision, PlaceRequest, Placed, RequestId, WorkerId};
+pub(crate) use admission::Admission;
+use booking::Booking;
+pub(crate) use fleet::BusyRule;
+use fleet::Fleet;
+pub(crate) use fleet::MemberState;
+pub use report::{CandidateLoad, PotentialLoad};
+pub(crate) use request::{Constraint, Waiter};
+use select::Scratch;
 
-/// A placed request.
-#[derive(Clone, Debug)]
-struct Booking {
-    attempt: u64,
-    candidate: Candidate,
-    /// Holder number of its prompt blocks; `None` when they are not shared or not tracked.
-    holder: Option<u32>,
-    /// Blocks that it shares with nobody: output blocks, and the prompt without reuse.
-    private_blocks: u64,
-    weight: Weight,
-    delivered: bool,
-}
-
-/// Selection, admission and booking over one fleet and one prefix index.
+/// Selection, admission, booking and queueing over one fleet and one prefix index, under the
+/// host's clock.
+///
+/// Every method takes `now_ms`, which never goes back. A method that can let waiting requests go
+/// returns their placements, in order. An error leaves the state unchanged.
 #[derive(Clone, Debug)]
 pub struct LocalScheduler {
     config: RouterConfig,
+    pub(crate) clock: Clock,
     fleet: Fleet,
     index: RadixTree,
+    queue: Queue,
     bookings: FxHashMap<RequestId, Booking>,
+    /// Lanes that the next drain looks at.
+    dirty: BTreeSet<LaneKey>,
     last_attempt: u64,
+    last_arrival: u64,
+    touched: u64,
     rng: Rng,
     scratch: Scratch,
     matches: Vec<(Candidate, u32)>,
 }
 
 impl LocalScheduler {
-    /// A scheduler for these workers; none is fine.
+    /// A scheduler at clock 0 for these workers; none is fine, requests then wait for one.
     ///
     /// # Errors
-    /// The first parameter or worker that is wrong.
+    /// `InvalidValue`, `Unsupported`: the first parameter that is wrong; `DuplicateWorker`.
     pub fn new(config: RouterConfig, workers: &[WorkerConfig]) -> Result<Self, RouterError> {
         config.validate()?;
         let mut fleet = Fleet::default();
         for worker in workers {
             fleet.add(worker)?;
         }
+        let ttl_ms = config
+            .affinity
+            .as_ref()
+            .map_or(0.0, |affinity| affinity.ttl_secs * 1000.0);
         Ok(Self {
+            clock: Clock::with_reserve(ttl_ms),
+            queue: Queue::new(&config),
             rng: Rng::new(config.seed),
             config,
             fleet,
             index: RadixTree::new(),
             bookings: FxHashMap::default(),
+            dirty: BTreeSet::new(),
             last_attempt: 0,
+            last_arrival: 0,
+            touched: 0,
             scratch: Scratch::default(),
             matches: Vec::new(),
         })
     }
 
-    /// The prefix index.
-    pub fn index(&self) -> &RadixTree {
-        &self.index
+    /// Places a request, or keeps it waiting; `released` stays empty.
+    ///
+    /// # Errors
+    /// `InvalidValue`, `DuplicateRequest`; `NoEndpoints`, `AllOverloaded`, `PinnedOverloaded`,
+    /// `PinnedNotAllowed` when no candidate will do; `QueueLimit`.
+    pub fn schedule(
+        &mut self,
+        now_ms: f64,
+        request: &PlaceRequest<'_>,
+    ) -> Result<Placed, RouterError> {
+        self.clock.check(now_ms)?;
+        let waiter = self.prepare(now_ms, request)?;
+        let admission = self.admission(now_ms, &waiter)?;
+        self.clock.set(now_ms);
+        let decision = self.admit(now_ms, waiter, admission);
+        Ok(Placed {
+            decision,
+            released: Vec::new(),
+        })
     }
 
     /// Applies a cache event of a candidate.
     ///
     /// # Errors
-    /// As [`RadixTree::apply`], and `UnknownWorker`.
-    pub fn observe(&mut self, source: Candidate, event: KvEvent<'_>) -> Result<(), RouterError> {
-        self.fleet.known_candidate(source)?;
-        self.index.apply(source, event)
-    }
-
-    pub(crate) fn schedule(
+    /// `UnknownWorker`; `ParentNotFound`, `SelfParent` as [`RadixTree::apply`].
+    pub fn observe(
         &mut self,
         now_ms: f64,
-        from: &PlaceRequest<'_>,
-    ) -> Result<Decision, RouterError> {
-        let request = Request::new(&self.config, from)?;
-        if self.bookings.contains_key(&request.id) {
+        source: Candidate,
+        event: KvEvent<'_>,
+    ) -> Result<(), RouterError> {
+        self.clock.check(now_ms)?;
+        self.fleet.known_candidate(source)?;
+        self.index.apply(source, event)?;
+        self.clock.set(now_ms);
+        Ok(())
+    }
+
+    /// The worker took the request: from now on only `free` ends it.
+    ///
+    /// # Errors
+    /// `UnknownRequest`, `StaleAttempt`; `WrongState` when it was delivered already.
+    pub fn deliver(
+        &mut self,
+        now_ms: f64,
+        id: RequestId,
+        attempt: Option<u64>,
+    ) -> Result<(), RouterError> {
+        self.clock.check(now_ms)?;
+        self.undelivered(id, attempt)?;
+        self.clock.set(now_ms);
+        self.mark_delivered(id);
+        Ok(())
+    }
+
+    /// The delivery failed: the booking is rolled back.
+    ///
+    /// # Errors
+    /// `UnknownRequest`, `StaleAttempt`; `WrongState` when it was delivered already.
+    pub fn rollback(
+        &mut self,
+        now_ms: f64,
+        id: RequestId,
+        attempt: Option<u64>,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        self.undelivered(id, attempt)?;
+        self.clock.set(now_ms);
+        self.unbook(now_ms, id);
+        Ok(self.drain(now_ms))
+    }
+
+    /// Refuses a request that is not placed, or that its worker took already.
+    pub(crate) fn undelivered(
+        &self,
+        id: RequestId,
+        attempt: Option<u64>,
+    ) -> Result<Candidate, RouterError> {
+        let booking = self.attempt(id, attempt)?;
+        if booking.delivered {
             return Err(RouterError::new(
-                ErrorKind::DuplicateRequest,
+                ErrorKind::WrongState,
                 "request_id",
-                request.id,
-                "an id that no live request has",
+                id,
+                "a request that is placed and not yet dispatched",
             ));
         }
-        self.index
-            .find_matches(&request.chain, false, &mut self.matches);
-        self.scratch.spread(&self.fleet, &self.matches);
-        let Self {
-            config,
-            fleet,
-            scratch,
-            rng,
-            ..
-        } = self;
-        match select::select(config, fleet, &request, now_ms, scratch, rng) {
-            None => Err(self.fleet.refusal(&request)),
-            Some(choice) => Ok(self.book(now_ms, &request, choice, false)),
-        }
+        Ok(booking.candidate)
     }
 
-    fn book(&mut self, now_ms: f64, request: &Request, choice: Choice, queued: bool) -> Decision {
-        self.last_attempt += 1;
-        let attempt = self.last_attempt;
-        let config = &self.config;
-        let member = &mut self.fleet.members_mut()[choice.position];
-        let (mut holder, mut private_blocks) = (None, 0);
-        if config.router_track_active_blocks && !request.chain.is_empty() {
-            if request.assumes_reuse(config) {
-                holder = Some(member.prompt.add(&request.chain));
-            } else {
-                private_blocks = request.chain.len() as u64;
-                member.private_blocks += Weight::FULL.times(private_blocks);
-            }
-        }
-        if request.tracks_prefill(config) {
-            let tokens = u64::from(request.isl_tokens - choice.cached_tokens);
-            member
-                .prefill
-                .add(now_ms, attempt, tokens, request.expected_prefill_ms);
-        }
-        member.active_requests += 1;
-        let candidate = member.id;
-        self.bookings.insert(
-            request.id,
-            Booking {
-                attempt,
-                candidate,
-                holder,
-                private_blocks,
-                weight: Weight::FULL,
-                delivered: false,
-            },
-        );
-        Decision {
-            request_id: request.id,
-            attempt,
-            candidate,
-            at_ms: now_ms,
-            overlap_blocks: choice.overlap_blocks,
-            best_available_overlap_blocks: choice.best_overlap_blocks,
-            cached_tokens: choice.cached_tokens,
-            isl_blocks: request.isl_blocks(&self.config),
-            queued,
-            binding_reused: request.bound,
-        }
+    /// The prompt is computed: its prefill load is gone. The second time, and for a request that
+    /// is not placed, it does nothing.
+    ///
+    /// # Errors
+    /// `StaleAttempt`.
+    pub fn prefill_complete(
+        &mut self,
+        now_ms: f64,
+        id: RequestId,
+        attempt: Option<u64>,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.check_end(now_ms, id, attempt)?;
+        self.end_prefill(now_ms, id);
+        Ok(self.drain(now_ms))
     }
 
-    fn unbook(&mut self, now_ms: f64, id: RequestId) -> Option<Booking> {
-        let booking = self.bookings.remove(&id)?;
-        if let Some(member) = self.fleet.get_mut(booking.candidate) {
-            if let Some(holder) = booking.holder {
-                member.prompt.remove(holder);
-            }
-            member.private_blocks -= booking.weight.times(booking.private_blocks);
-            member.prefill.complete(now_ms, booking.attempt);
-            member.active_requests -= 1;
-        }
-        Some(booking)
-    }
-
-    pub(crate) fn prefill_complete(&mut self, now_ms: f64, id: RequestId) {
-        if let Some(booking) = self.bookings.get(&id)
-            && let Some(member) = self.fleet.get_mut(booking.candidate)
-        {
-            member.prefill.complete(now_ms, booking.attempt);
-        }
-    }
-
-    pub(crate) fn free(&mut self, now_ms: f64, id: RequestId) {
+    /// The request ended: everything it held is free. The second time, and for a request that is
+    /// not placed, it does nothing.
+    ///
+    /// # Errors
+    /// `StaleAttempt`: a late end of an earlier attempt does not end the live one.
+    pub fn free(
+        &mut self,
+        now_ms: f64,
+        id: RequestId,
+        attempt: Option<u64>,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.check_end(now_ms, id, attempt)?;
         self.unbook(now_ms, id);
+        Ok(self.drain(now_ms))
     }
 
-    pub(crate) fn deliver(&mut self, id: RequestId) {
-        if let Some(booking) = self.bookings.get_mut(&id) {
-            booking.delivered = true;
+    fn check_end(
+        &mut self,
+        now_ms: f64,
+        id: RequestId,
+        attempt: Option<u64>,
+    ) -> Result<(), RouterError> {
+        self.clock.check(now_ms)?;
+        if self.bookings.contains_key(&id) {
+            self.attempt(id, attempt)?;
         }
+        self.clock.set(now_ms);
+        Ok(())
     }
 
-    pub(crate) fn add_worker(&mut self, worker: &WorkerConfig) -> Result<(), RouterError> {
-        self.fleet.add(worker)
+    /// The request produced a block of output. `decay_fraction` in 0..=1, when given, is from now
+    /// on the weight of its output blocks and of the prompt blocks that only it holds.
+    ///
+    /// # Errors
+    /// `Unsupported` unless output blocks are tracked; `InvalidValue`, `UnknownRequest`.
+    pub fn add_output_block(
+        &mut self,
+        now_ms: f64,
+        id: RequestId,
+        decay_fraction: Option<f64>,
+    ) -> Result<(), RouterError> {
+        self.clock.check(now_ms)?;
+        if !self.config.router_track_output_blocks || !self.config.router_track_active_blocks {
+            return Err(RouterError::new(
+                ErrorKind::Unsupported,
+                "router_track_output_blocks",
+                false,
+                "true, together with router_track_active_blocks",
+            ));
+        }
+        if let Some(fraction) = decay_fraction
+            && !(0.0..=1.0).contains(&fraction)
+        {
+            let expected = "a fraction from 0 to 1";
+            let field = "decay_fraction";
+            return Err(RouterError::new(
+                ErrorKind::InvalidValue,
+                field,
+                fraction,
+                expected,
+            ));
+        }
+        self.attempt(id, None)?;
+        self.clock.set(now_ms);
+        self.grow(id, decay_fraction.map(Weight::of));
+        Ok(())
     }
 
-    pub(crate) fn drain_worker(&mut self, worker_id: WorkerId) -> Result<(), RouterError> {
+    /// Withdraws a request that waits, or that is placed and not yet delivered.
+    ///
+    /// # Errors
+    /// `UnknownRequest`; `WrongState` when it was delivered already.
+    pub fn cancel(&mut self, now_ms: f64, id: RequestId) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        if self.queue.get(id).is_none() {
+            self.undelivered(id, None)?;
+        }
+        self.clock.set(now_ms);
+        if self.withdraw(id).is_none() {
+            self.unbook(now_ms, id);
+        }
+        Ok(self.drain(now_ms))
+    }
+
+    /// Adds a worker; it takes requests from now on.
+    ///
+    /// # Errors
+    /// `InvalidValue`, `DuplicateWorker`.
+    pub fn add_worker(
+        &mut self,
+        now_ms: f64,
+        worker: &WorkerConfig,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        self.fleet.add(worker)?;
+        self.clock.set(now_ms);
+        self.mark_all();
+        Ok(self.drain(now_ms))
+    }
+
+    /// The worker takes no new requests and finishes the ones it has.
+    ///
+    /// # Errors
+    /// `UnknownWorker`.
+    pub fn drain_worker(
+        &mut self,
+        now_ms: f64,
+        worker_id: WorkerId,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.set_state(now_ms, worker_id, MemberState::Draining)?;
+        Ok(self.drain(now_ms))
+    }
+
+    /// The worker is dead but not yet removed: it is never chosen.
+    ///
+    /// # Errors
+    /// `UnknownWorker`.
+    pub fn fence_worker(
+        &mut self,
+        now_ms: f64,
+        worker_id: WorkerId,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.set_state(now_ms, worker_id, MemberState::Fenced)?;
+        Ok(self.drain(now_ms))
+    }
+
+    /// Changes whether the worker takes requests, and marks everything for the next drain.
+    pub(crate) fn set_state(
+        &mut self,
+        now_ms: f64,
+        worker_id: WorkerId,
+        state: MemberState,
+    ) -> Result<(), RouterError> {
+        self.clock.check(now_ms)?;
         self.fleet.known(worker_id)?;
+        self.clock.set(now_ms);
         self.fleet
             .of_worker(worker_id)
-            .for_each(|m| m.state = MemberState::Draining);
+            .for_each(|member| member.state = state);
+        self.mark_all();
         Ok(())
     }
 
-    pub(crate) fn remove_worker(&mut self, worker_id: WorkerId) -> Result<(), RouterError> {
-        self.fleet.remove(worker_id)?;
+    /// An overloaded worker gets no new requests until the overload ends.
+    ///
+    /// # Errors
+    /// `UnknownWorker`.
+    pub fn set_overloaded(
+        &mut self,
+        now_ms: f64,
+        worker_id: WorkerId,
+        overloaded: bool,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        self.fleet.known(worker_id)?;
+        self.clock.set(now_ms);
+        self.fleet
+            .of_worker(worker_id)
+            .for_each(|member| member.overloaded = overloaded);
+        self.mark_all();
+        Ok(self.drain(now_ms))
+    }
+
+    /// The worker is gone with its bookings and its part of the index; its id can come back.
+    ///
+    /// # Errors
+    /// `UnknownWorker`.
+    pub fn remove_worker(
+        &mut self,
+        now_ms: f64,
+        worker_id: WorkerId,
+    ) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        self.fleet.known(worker_id)?;
+        self.clock.set(now_ms);
+        self.forget_worker(worker_id);
+        Ok(self.drain(now_ms))
+    }
+
+    /// Erases a worker and marks everything for the next drain; gives the requests it had.
+    pub(crate) fn forget_worker(&mut self, worker_id: WorkerId) -> Vec<RequestId> {
+        let bookings = self.bookings.iter();
+        let on_it = bookings.filter(|(_, booking)| booking.candidate.worker_id == worker_id);
+        let mut lost: Vec<_> = on_it.map(|(&id, _)| id).collect();
+        lost.sort_unstable();
+        lost.iter().for_each(|id| {
+            self.bookings.remove(id);
+        });
+        self.fleet.remove(worker_id);
         self.index.remove_worker(worker_id);
-        self.bookings
-            .retain(|_, booking| booking.candidate.worker_id != worker_id);
-        Ok(())
+        self.mark_all();
+        lost
+    }
+
+    /// Time passed: lets go what time alone frees (see `router_prefill_load_model`).
+    ///
+    /// # Errors
+    /// `ClockInvalid`, `ClockBackwards`.
+    pub fn advance_clock(&mut self, now_ms: f64) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        self.clock.set(now_ms);
+        self.mark_faded();
+        Ok(self.drain(now_ms))
+    }
+
+    /// Topology changes are done: lets everything go that can.
+    ///
+    /// # Errors
+    /// `ClockInvalid`, `ClockBackwards`.
+    pub fn settle(&mut self, now_ms: f64) -> Result<Vec<Decision>, RouterError> {
+        self.clock.check(now_ms)?;
+        self.clock.set(now_ms);
+        self.mark_all();
+        Ok(self.drain(now_ms))
     }
 }

@@ -17,14 +17,45 @@ pub(crate) struct Request {
     pub(crate) strict_priority: i32,
     pub(crate) due_ms: Option<f64>,
     pub(crate) constraint: Constraint,
-    /// Whether the pin is a session binding.
+    /// Whether the pin of the constraint is a session binding.
     pub(crate) bound: bool,
+    /// The pin that the host asked for.
+    own_pin: Option<Pin>,
     pub(crate) preferred: Option<Candidate>,
     pub(crate) preferred_taints: Vec<(String, f64)>,
     pub(crate) lower_tiers: Vec<TierOverlap>,
     pub(crate) shared_cache_blocks: u32,
     pub(crate) expected_prefill_ms: Option<f64>,
     pub(crate) overrides: Overrides,
+    pub(crate) policy_class: Option<Box<str>>,
+    pub(crate) label: Option<Box<Label>>,
+}
+
+/// Names for the evidence that placement does not look at.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub(crate) authored_request_id: Option<Box<str>>,
+    pub(crate) session_id: Option<Box<str>>,
+}
+
+/// A request on its way to a placement.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiter {
+    pub(crate) request: Request,
+    /// Its policy class.
+    pub(crate) class: usize,
+    /// Prompt tokens that the best admitted candidate held when the request was looked at last.
+    pub(crate) cached_tokens: u32,
+    pub(crate) arrival_ms: f64,
+    /// Number of the arrival, above those of all earlier ones.
+    pub(crate) arrival: u64,
+}
+
+impl Waiter {
+    /// What serving the request takes from its class, tokens.
+    pub(crate) fn cost(&self) -> u64 {
+        u64::from(self.request.isl_tokens - self.cached_tokens).max(1)
+    }
 }
 
 /// Which candidates a request may run on, whatever their load. Requests with equal constraints
@@ -66,6 +97,7 @@ impl Request {
                 required_taints,
             },
             bound: false,
+            own_pin: from.pinned,
             preferred: from.preferred,
             preferred_taints: preferred_taints
                 .map(|(t, w)| ((*t).to_owned(), *w))
@@ -74,7 +106,23 @@ impl Request {
             shared_cache_blocks: from.shared_cache_blocks,
             expected_prefill_ms: from.expected_prefill_ms,
             overrides: from.overrides,
+            policy_class: from.policy_class.map(Into::into),
+            label: Label::of(from),
         })
+    }
+
+    /// Ties the request to its session's candidate.
+    pub(crate) fn bind(&mut self, to: Candidate) {
+        let pin = Pin {
+            worker_id: to.worker_id,
+            dp_rank: Some(to.dp_rank),
+        };
+        (self.constraint.pin, self.bound) = (Some(pin), true);
+    }
+
+    /// Leaves the request its own constraint only.
+    pub(crate) fn unbind(&mut self) {
+        (self.constraint.pin, self.bound) = (self.own_pin, false);
     }
 
     /// Prompt length in blocks, rounded up.
@@ -102,6 +150,20 @@ impl Request {
     }
 }
 
+impl Label {
+    fn of(from: &PlaceRequest<'_>) -> Option<Box<Self>> {
+        let session = from.session.map(|session| session.session_id.into());
+        if session.is_none() && from.authored_request_id.is_none() {
+            return None;
+        }
+        let authored_request_id = from.authored_request_id.map(Into::into);
+        Some(Box::new(Self {
+            authored_request_id,
+            session_id: session,
+        }))
+    }
+}
+
 fn check(config: &RouterConfig, from: &PlaceRequest<'_>) -> Result<(), RouterError> {
     let invalid = |field: &str, value: String, expected: String| {
         Err(RouterError::new(
@@ -123,7 +185,7 @@ fn check(config: &RouterConfig, from: &PlaceRequest<'_>) -> Result<(), RouterErr
         );
         return invalid("sequence_hashes", value, expected);
     }
-    non_negative("priority_jump", from.priority_jump)?;
+    validate_finite("priority_jump", from.priority_jump)?;
     if let Some(due) = from.due_ms {
         non_negative("due_ms", due)?;
     }

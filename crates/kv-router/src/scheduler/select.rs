@@ -41,9 +41,22 @@ impl Scratch {
         }));
     }
 
-    /// The longest overlap of any candidate of the fleet.
-    pub(crate) fn best_overlap(&self) -> u32 {
-        self.overlaps.iter().copied().max().unwrap_or(0)
+    /// The candidate at `position`, with what its cache is worth.
+    pub(crate) fn choice(
+        &self,
+        config: &RouterConfig,
+        fleet: &Fleet,
+        request: &Request,
+        position: usize,
+    ) -> Choice {
+        let overlap_blocks = self.overlaps[position];
+        let candidate = fleet.members()[position].id;
+        Choice {
+            position,
+            overlap_blocks,
+            best_overlap_blocks: self.overlaps.iter().copied().max().unwrap_or(0),
+            cached_tokens: cached_tokens(config, request, candidate, overlap_blocks),
+        }
     }
 }
 
@@ -75,13 +88,7 @@ pub(crate) fn select(
             scratch.eligible[draw(&scratch.costs, temperature, rng)]
         }
     };
-    let overlap_blocks = scratch.overlaps[position];
-    Some(Choice {
-        position,
-        overlap_blocks,
-        best_overlap_blocks: scratch.best_overlap(),
-        cached_tokens: cached_tokens(config, request, members[position].id, overlap_blocks),
-    })
+    Some(scratch.choice(config, fleet, request, position))
 }
 
 /// Prompt tokens that the candidate need not prefill: device blocks in full, lower tiers weighted.
