@@ -20,8 +20,6 @@ OUTCOME = Outcome(("replay-sim", "run", "a b"), 2, b"out", b"\x1b[31merr\xff", 1
 PASSED = judged(
     "replay-sim:cpu", "good", "A good case", [], (OUTCOME,), {"stdout": "0"}, is_case=True
 )
-    "replay-sim:cpu", "good", "A good case", [], (OUTCOME,), {"stdout": "0"}, is_case=True
-)
 FAILED = judged("replay-sim:cpu", "bad case", "A bad case", ["x\x1b: no", "more"], is_case=True)
 SKIPPED = not_run("host-3.11", "gpu-device", "A device", "no driver")
 RESULTS: list[Result] = [PASSED, FAILED, SKIPPED]
