@@ -1,0 +1,83 @@
+"""What the check reports, and how it points at places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.pins.text import Document, Span
+
+Severity = Literal["error", "warning", "note"]
+ORDER = {"error": 0, "warning": 1, "note": 2}
+SYNC = "harness pins sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Bytes of a file to replace, and by what."""
+
+    file: str
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that takes part in a finding."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, where, what was expected, and what fixes it."""
+
+    code: str
+    severity: Severity
+    file: str
+    line: int
+    column: int
+    message: str
+    expected: str | None = None
+    found: str | None = None
+    related: tuple[Related, ...] = ()
+    fix: str | None = None
+    # For the fixer, not for the reader: which pin, what to write, or why not.
+    span: Span | None = None
+    pin: str | None = None
+    edit: Edit | None = None
+    refusal: str | None = None
+
+    def sort_key(self) -> tuple[str, int, int, int, str, str]:
+        """Order by place, then by weight."""
+        return (self.file, self.line, self.column, ORDER[self.severity], self.code, self.message)
+
+
+def place(document: Document, span: Span) -> Related:
+    """Return a place as file and line."""
+    return Related(document.path, document.position(span.start)[0])
+
+
+def finding(
+    code: str,
+    severity: Severity,
+    document: Document,
+    span: Span,
+    message: str,
+    *,
+    expected: str | None = None,
+    found: str | None = None,
+    related: Iterable[Related] = (),
+    fix: str | None = None,
+    pin: str | None = None,
+    edit: Edit | None = None,
+    refusal: str | None = None,
+) -> Finding:
+    """Make a finding that points at `span`."""
+    line, column = document.position(span.start)
+    return Finding(
+        code, severity, document.path, line, column, message, expected, found, tuple(related), fix,
+        span, pin, edit, refusal,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Output formats of the check: each turns a report into one string."""
