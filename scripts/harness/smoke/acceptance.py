@@ -26,22 +26,36 @@ class Trace:
     facts: Mapping[str, int]
 
 
-def run_case(case: Case, lane: Lane, trace: Trace | None) -> Result:
-    """Run a case in a lane and hold it against its expectations."""
+@dataclass(frozen=True)
+class Ran:
+    """What the runs of a case left behind, and where they saw their files."""
+
+    outcomes: dict[str, Outcome]
+    places: dict[str, str]
+
+
+def execute(case: Case, lane: Lane, trace: Trace | None) -> Ran:
+    """Run a case in a lane, without judging it."""
     outcomes: dict[str, Outcome] = {}
     with workspace(case.files, trace.path if trace else None) as work:
         places = lane.places(work)
         for run in case.runs:
             args = [_placed(word, places) for word in run.args]
             outcomes[run.name] = lane.run("replay-sim", args, work=work, timeout=case.timeout)
-    found = problems(case.expect, outcomes, places, trace.facts if trace else {})
+    return Ran(outcomes, places)
+
+
+def run_case(case: Case, lane: Lane, trace: Trace | None) -> Result:
+    """Run a case in a lane and hold it against its expectations."""
+    ran = execute(case, lane, trace)
+    found = problems(case.expect, ran.outcomes, ran.places, trace.facts if trace else {})
     digests = {}
     for subject in case.agree:
         try:
-            digests[subject] = hashlib.sha256(_bytes(value_of(subject, outcomes))).hexdigest()
+            digests[subject] = hashlib.sha256(_bytes(value_of(subject, ran.outcomes))).hexdigest()
         except MissingError as error:
             found.append(str(error))
-    runs = tuple(outcomes.values())
+    runs = tuple(ran.outcomes.values())
     return judged(lane.name, case.name, case.title, found, runs, digests, is_case=True)
 
 

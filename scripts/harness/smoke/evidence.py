@@ -18,11 +18,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from harness.errors import InputError
-from harness.files import write_atomically
 from harness.smoke.image_facts import ImageFacts
 from harness.smoke.outcome import Outcome
 from harness.smoke.result import Result
 from harness.wheels.manifest import Manifest
+from harness.workspace import write_atomically
 
 SCHEMA = 1
 SUMMARY = "summary.json"
@@ -146,7 +146,7 @@ def _run(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _junit(results: Iterable[Result]) -> bytes:
+def _junit(results: Iterable[Result]) -> str:
     root = ElementTree.Element("testsuites", name="harness smoke")
     suites: dict[str, ElementTree.Element] = {}
     for result in results:
@@ -172,7 +172,7 @@ def _junit(results: Iterable[Result]) -> bytes:
         suite.set("failures", str(tags["failure"]))
         suite.set("skipped", str(tags["skipped"]))
     ElementTree.indent(root)
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _safe(name: str) -> str:

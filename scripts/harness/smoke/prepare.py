@@ -82,7 +82,9 @@ def _install_problems(installation: Installation) -> list[str]:
     outcome = installation.outcome
     if outcome.exit_code == 0:
         return []
-    return [f"pip ended with {outcome.exit_code}: {outcome.tail()}"]
+    # pip explains a conflict on standard output, and only names it on standard error.
+    said = (outcome.stdout[-2000:] + outcome.stderr[-2000:]).decode("utf-8", "replace")
+    return [f"pip ended with {outcome.exit_code}: {said.strip()}"]
 
 
 def _probe(

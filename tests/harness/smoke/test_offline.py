@@ -17,9 +17,16 @@ from harness.smoke.prepare import SCRIPT_FOLDER
 pytestmark = [pytest.mark.pre_merge, pytest.mark.integration, pytest.mark.gpu_0]
 
 
-def probe(cut: Cut, port: int) -> dict[str, Any]:
+def probe(cut: Cut, port: int, *flags: str) -> dict[str, Any]:
     """Run the real probe on two packages of the standard library."""
-    command = [*cut.prefix, sys.executable, "-I", str(SCRIPT_FOLDER / "probe.py"), str(port)]
+    command = [
+        *cut.prefix,
+        sys.executable,
+        "-I",
+        *flags,
+        str(SCRIPT_FOLDER / "probe.py"),
+        str(port),
+    ]
     done = subprocess.run([*command, "json", "email"], capture_output=True, timeout=60, check=True)
     facts: dict[str, Any] = json.loads(done.stdout)
     return facts
@@ -27,8 +34,8 @@ def probe(cut: Cut, port: int) -> dict[str, Any]:
 
 def test_cut_and_not_cut() -> None:
     with listener() as port:
-        assert probe(find_cut(), port)["network"] == {"routes": [], "listener_reached": False}
-        assert probe(Cut((), "not cut"), port)["network"]["listener_reached"]
+        assert probe(find_cut(), port, "-S")["network"] == {"routes": [], "listener_reached": False}
+        assert probe(Cut((), "not cut"), port, "-S")["network"]["listener_reached"]
 
 
 def test_probe_of_a_known_environment() -> None:
@@ -53,7 +60,7 @@ def test_probe_sees_what_is_tried_behind_the_block(tmp_path: Path) -> None:
         program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         program += script.replace("from __future__ import annotations\n", "")
         done = subprocess.run(
-            [sys.executable, "-I", "-c", program, "1", name, "wave"],
+            [sys.executable, "-I", "-S", "-c", program, "1", name, "wave"],
             capture_output=True,
             timeout=60,
             check=True,
