@@ -18,11 +18,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from harness.errors import InputError
+from harness.files import write_atomically
 from harness.smoke.image_facts import ImageFacts
 from harness.smoke.outcome import Outcome
 from harness.smoke.result import Result
 from harness.wheels.manifest import Manifest
-from harness.workspace import write_atomically
 
 SCHEMA = 1
 SUMMARY = "summary.json"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.errors import CheckFailed, InputError
+from harness.files import write_atomically
 from harness.wheels import first_party
 from harness.wheels.house import open_wheels
 from harness.wheels.wheel import Wheel
-from harness.workspace import write_atomically
 
 T = TypeVar("T")
 

@@ -23,8 +23,9 @@ def reported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             position = {"Finding": 0, "_finding": 1}.get(node.func.id)
-            if position is not None and isinstance(node.args[position], ast.Constant):
-                yield str(node.args[position].value)
+            code = None if position is None else node.args[position]
+            if isinstance(code, ast.Constant):
+                yield str(code.value)
 
 
 def test_codes_and_sections_are_the_same() -> None:
