@@ -141,6 +141,15 @@ impl KvCache {
         found
     }
 
+    /// Whether somebody holds this block of a node.
+    pub fn is_held(&self, id: NodeId, block: u32) -> bool {
+        let node = self
+            .slot_of
+            .get(&id)
+            .map(|&slot| &self.nodes[slot as usize]);
+        node.is_some_and(|node| self.held(node) > block)
+    }
+
     /// Takes `count` blocks out of the pool as loose ones: blank blocks first, then the least
     /// recently used. There must be that many available.
     pub fn take(&mut self, count: u32) {
@@ -158,21 +167,23 @@ impl KvCache {
         self.blank += count;
     }
 
-    /// Gives the content of blocks `low..high` of a node to loose blocks of the caller and
-    /// returns how many of those became part of the node; the others were resident already. All
-    /// blocks before `low` must be resident.
+    /// Gives the content of blocks `low..high` of a node to loose blocks of the caller, and returns
+    /// how many of those are loose no more: they became part of the node, or they are blank again
+    /// because the node has the block already and nobody holds it. The others are second copies and
+    /// stay loose. All blocks before `low` must be resident.
     pub fn store(&mut self, id: NodeId, low: u32, high: u32) -> u32 {
         let slot = self.slot(id);
-        let node = &mut self.nodes[slot as usize];
+        let node = &self.nodes[slot as usize];
         debug_assert!(node.resident >= low);
-        let from = node.resident.max(low);
-        if from >= high {
-            return 0;
+        let resident = node.resident.clamp(low, high);
+        let needless = resident - resident.min(self.held(node)).max(low);
+        self.blank += needless;
+        if resident < high {
+            // They belong to no run until their hold is released.
+            self.nodes[slot as usize].resident = high;
+            self.log(CacheEventKind::Stored, id, resident, high);
         }
-        node.resident = high;
-        self.log(CacheEventKind::Stored, id, from, high);
-        // Fresh blocks belong to no run until their hold is released; see `extend_hold`.
-        high - from
+        needless + high - resident
     }
 
     /// Moves a hold on the first `from` blocks of a node (0 = none yet) to its first `to` blocks,

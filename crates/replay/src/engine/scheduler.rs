@@ -280,12 +280,12 @@ impl Engine {
             sequence.publish(&mut self.cache, block_size);
             self.blocked = false;
         }
-        if sequence.generated > 0 && remaining == 1 {
-            // Back from a preemption with everything but the last token still cached.
+        let prompt_left = sequence.input.saturating_sub(sequence.computed - chunk);
+        work.prefill_tokens += u64::from(chunk.min(prompt_left));
+        if chunk > prompt_left && (chunk == remaining || prompt_left == 0) {
+            // Back from a preemption: what it had generated is computed again as one decode.
             work.decodes += 1;
-            work.context_tokens += u64::from(sequence.context());
-        } else {
-            work.prefill_tokens += u64::from(chunk);
+            work.context_tokens += u64::from(sequence.computed);
         }
         if chunk == remaining {
             self.prompts_ending.push(index);

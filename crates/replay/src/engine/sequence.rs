@@ -8,7 +8,7 @@ use crate::time::Nanos;
 ///
 /// The blocks are, in order: `held` blocks of the prompt's nodes, `tail_held` blocks of the
 /// request's private node (they survived a preemption), and loose blocks up to the last computed
-/// token. `copies` more are second copies of blocks that were resident already.
+/// token. A prompt block that somebody else holds already is a loose second copy.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     /// Number of the request.
@@ -27,7 +27,6 @@ pub(super) struct Sequence {
     pub(super) prompt_blocks: u32,
     held: u32,
     tail_held: u32,
-    copies: u32,
     /// When the last token came out; kept over a preemption.
     pub(super) last_token: Nanos,
     /// Value of the group's pass counter when the sequence began to decode; `None` = it does not.
@@ -90,7 +89,7 @@ impl Sequence {
 
     /// Gives the content of newly computed prompt blocks to the cache, for other prompts to match.
     pub(super) fn publish(&mut self, cache: &mut KvCache, block_size: u32) {
-        let complete = (self.computed / block_size).min(self.prompt_blocks);
+        let mut complete = (self.computed / block_size).min(self.prompt_blocks);
         if complete <= self.held {
             return;
         }
@@ -99,8 +98,11 @@ impl Sequence {
             let end = start + span.blocks;
             if end > self.held {
                 let low = self.held.saturating_sub(start);
-                let high = complete.min(end) - start;
-                self.copies += high - low - cache.store(span.node, low, high);
+                if cache.is_held(span.node, low) {
+                    complete = start + low;
+                    break;
+                }
+                cache.store(span.node, low, complete.min(end) - start);
             }
             if end >= complete {
                 break;
@@ -113,10 +115,11 @@ impl Sequence {
     /// Gives all blocks back, the end of the sequence first. With `keep`, complete blocks stay in
     /// the cache.
     pub(super) fn free(&mut self, cache: &mut KvCache, block_size: u32, keep: bool) {
-        let layout = self.computed.div_ceil(block_size);
-        let mut loose = layout - self.held - self.tail_held + self.copies;
+        let mut loose = self.computed.div_ceil(block_size) - self.held - self.tail_held;
         if keep {
-            let tail = (self.computed / block_size).saturating_sub(self.prompt_blocks);
+            let complete = self.computed / block_size;
+            loose -= self.store_copies(cache, complete.min(self.prompt_blocks));
+            let tail = complete.saturating_sub(self.prompt_blocks);
             if tail > self.tail_held {
                 loose -= cache.store(self.private_node(), self.tail_held, tail);
                 cache.extend_hold(self.private_node(), self.tail_held, tail);
@@ -130,7 +133,23 @@ impl Sequence {
         self.computed = 0;
         self.held = 0;
         self.tail_held = 0;
-        self.copies = 0;
+    }
+
+    /// Second copies become the only ones, where the first have gone meanwhile. Returns how many
+    /// blocks are loose no more.
+    fn store_copies(&mut self, cache: &mut KvCache, complete: u32) -> u32 {
+        let mut stored = 0;
+        let mut start = 0;
+        for span in &self.spans {
+            let end = start + span.blocks;
+            if end > self.held && start < complete {
+                let low = self.held.saturating_sub(start);
+                stored += cache.store(span.node, low, complete.min(end) - start);
+            }
+            start = end;
+        }
+        self.hold_prompt(cache, complete);
+        stored
     }
 
     fn hold_prompt(&mut self, cache: &mut KvCache, blocks: u32) {
