@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -12,8 +13,8 @@ from harness.smoke.evidence import Evidence
 from harness.smoke.result import Result, Verdict
 
 MARKS: dict[Verdict, str] = {
-    "passed": "[green]passed[/]",
-    "failed": "[bold red]failed[/]",
+    "passed": "[green]ok[/]",
+    "failed": "[bold red]FAILED[/]",
     "not-run": "[yellow]not run[/]",
 }
 SHOWN_PROBLEMS = 5
@@ -26,10 +27,10 @@ def print_results(results: Sequence[Result], evidence: Evidence, console: Consol
     by_case: dict[str, dict[str, Result]] = {}
     for result in results:
         by_case.setdefault(result.case, {})[result.lane] = result
-    table = Table(header_style="bold")
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("case", no_wrap=True)
     for lane in lanes:
-        table.add_column(escape(lane))
+        table.add_column(escape(lane), overflow="fold")
     for case, row in by_case.items():
         table.add_row(escape(case), *(_cell(row.get(lane)) for lane in lanes))
     console.print(table)

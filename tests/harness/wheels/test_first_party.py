@@ -31,15 +31,22 @@ def test_sound(findings: Auditor) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"revision": "unknown"}, {"revision": REVISION[:12]}, {"version": "0.12.9"}, {"dirty": True}],
+    [
+        {"revision": "unknown"},
+        {"revision": REVISION[:12]},
+        {"revision": f"{REVISION}+dirty"},
+        {"version": "0.12.9"},
+        {"dirty": True},
+        {"dirty": True, "revision": f"{REVISION}+dirty"},
+    ],
     ids=str,
 )
 def test_false_build_information(findings: Auditor, change: dict[str, object]) -> None:
     assert codes(findings(with_info(**change), first_party=OURS)) == ["source-revision"]
 
 
-def test_dirty_is_in_the_version_too(findings: Auditor) -> None:
-    spec = with_info(dirty=True, version="0.13.0+dirty")
+def test_dirty_is_in_version_and_revision_too(findings: Auditor) -> None:
+    spec = with_info(dirty=True, version="0.13.0+dirty", revision=f"{REVISION}+dirty")
     spec.version = "0.13.0+dirty"
     assert findings(spec, first_party=OURS) == ()
 

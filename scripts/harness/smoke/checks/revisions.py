@@ -10,7 +10,7 @@ from harness.smoke.image_facts import REVISION_LABEL
 
 TITLE = "modules, build information, --version, label and manifest give one source revision"
 KINDS = ("host", "cpu", "gpu")
-FULL_ID = re.compile(r"\b[0-9a-f]{40}\b")
+FULL_ID = re.compile(r"\b[0-9a-f]{40}\b(?:\+dirty)?")
 
 
 def problems(facts: Facts) -> Iterator[str]:

@@ -84,11 +84,12 @@ def build_info(module: ModuleType | None) -> Any:
 
 def imported_files(packages: Sequence[str]) -> dict[str, str | None]:
     """Return every imported module of the packages and the file that it came from."""
-    return {
+    files = {
         name: getattr(module, "__file__", None)
         for name, module in sorted(sys.modules.items())
         if name.partition(".")[0] in packages
     }
+    return {name: str(Path(file).resolve()) if file else None for name, file in files.items()}
 
 
 def mapped_libraries() -> dict[str, str | None]:

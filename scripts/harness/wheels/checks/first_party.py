@@ -13,7 +13,8 @@ from harness.wheels.findings import Finding
 from harness.wheels.first_party import build_info_member, read_build_info
 from harness.wheels.wheel import Wheel
 
-REVISION = re.compile(r"[0-9a-f]{40}")
+# A wheel of an edited work tree says so behind the commit.
+REVISION = re.compile(r"[0-9a-f]{40}(?P<dirty>\+dirty)?")
 
 
 def check(wheel: Wheel) -> Iterator[Finding]:
@@ -40,13 +41,14 @@ def _source(wheel: Wheel) -> Iterator[Finding]:
         yield Finding("source-revision", wheel.filename, str(error), fix=fix)
         return
     member = build_info_member(wheel.name.replace("-", "_"))
-    if not REVISION.fullmatch(str(info.revision)):
+    match = REVISION.fullmatch(str(info.revision))
+    if match is None:
         yield Finding(
             "source-revision",
             wheel.filename,
             "the source revision is not a full commit id",
             member=member,
-            expected="40 hex digits",
+            expected="40 hex digits, and +dirty for an edited work tree",
             found=str(info.revision),
             fix=fix,
         )
@@ -64,14 +66,17 @@ def _source(wheel: Wheel) -> Iterator[Finding]:
             found=str(info.version),
             fix=fix,
         )
-    if info.dirty != (wheel.version.local == "dirty"):
+    marks = {info.dirty, wheel.version.local == "dirty"}
+    if match is not None:
+        marks.add(match["dirty"] is not None)
+    if len(marks) > 1:
         yield Finding(
             "source-revision",
             wheel.filename,
-            "the version and the build information disagree on local edits",
+            "version, revision and build information disagree on local edits",
             member=member,
-            expected="+dirty in the version exactly where dirty is true",
-            found=f"version {wheel.version}, dirty {info.dirty}",
+            expected="+dirty in version and revision exactly where dirty is true",
+            found=f"version {wheel.version}, revision {info.revision}, dirty {info.dirty}",
             fix=fix,
         )
 
