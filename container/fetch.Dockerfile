@@ -8,7 +8,7 @@ COPY manifests/ ./
 # The host's mirrors, proxies and certificates come as secrets: none of them stays in a layer.
 RUN --mount=type=secret,id=env --mount=type=secret,id=ca \
     --mount=type=secret,id=cargo,target=/root/.cargo/config.toml \
-    . /run/secrets/env && \
+    . /run/secrets/env && mkdir -p /out/vendor && \
     cargo vendor --locked --versioned-dirs /out/vendor >/dev/null
 
 FROM ${BUILDER_BASE} AS wheels

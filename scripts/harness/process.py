@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.errors import ToolError
+
+
+def tied(command: Sequence[str | Path]) -> list[str]:
+    """Return `command` so that it dies with the harness, even when that is killed outright.
+
+    A build client that outlives its run goes on, and the next run's equal step would wait for it.
+    """
+    prefix = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+    return [*prefix, *map(str, command)]
 
 
 def run(

@@ -9,7 +9,7 @@ from harness.bases.definition import EXCLUDED, EXCLUDED_DOCS, KEPT_DOCS, Base
 from harness.bases.packages import MERGED_USR
 from harness.errors import ToolError
 from harness.images import archive
-from harness.process import run
+from harness.process import run, tied
 
 BOOTSTRAP_SECONDS = 900
 
@@ -46,7 +46,7 @@ def root_filesystem(base: Base, repository: Path, target: Path, epoch: int) -> N
         "TMPDIR": str(target.parent),
         "LC_ALL": "C.UTF-8",
     }
-    run(words, env=env, timeout=BOOTSTRAP_SECONDS, what=f"bootstrapping the {base.name} base")
+    run(tied(words), env=env, timeout=BOOTSTRAP_SECONDS, what=f"bootstrapping the {base.name} base")
     if not target.stat().st_size:
         raise ToolError(f"bootstrapping the {base.name} base wrote nothing")
 

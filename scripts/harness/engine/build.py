@@ -18,11 +18,14 @@ from harness.console import log
 from harness.engine.client import Engine
 from harness.errors import ToolError
 from harness.network import Secrets
+from harness.process import tied
 
 # BuildKit's plain log: "#12 [wheels 3/7] RUN …", "#12 CACHED", "#12 DONE 3.1s".
 _STEP = re.compile(r"^#\d+ \[(?P<name>[^\]]+)\] (?P<what>.*)")
+_FAILED = re.compile(r"^#(?P<step>\d+) ERROR: (?P<text>.*)")
 _QUIET_SECONDS = 15.0
-_TAIL_LINES = 40
+_TAIL_LINES = 400
+_SHOWN_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,11 @@ def build(engine: Engine, request: Build, logs: Path) -> None:
     logs.mkdir(parents=True, exist_ok=True)
     path = logs / f"{request.name}.log"
     tail: deque[str] = deque(maxlen=_TAIL_LINES)
-    with path.open("w", encoding="utf-8") as stream:
-        process = subprocess.Popen(
-            request.command(engine),
+    # A line at a time, so that `tail -f` shows what goes on.
+    with (
+        path.open("w", encoding="utf-8", buffering=1) as stream,
+        subprocess.Popen(
+            tied(request.command(engine)),
             env={**os.environ, **engine.env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -76,7 +81,8 @@ def build(engine: Engine, request: Build, logs: Path) -> None:
             text=True,
             errors="replace",
             start_new_session=True,
-        )
+        ) as process,
+    ):
         try:
             _follow(process, request.name, stream.write, tail)
         except BaseException:
@@ -84,10 +90,20 @@ def build(engine: Engine, request: Build, logs: Path) -> None:
             raise
     if process.returncode != 0:
         raise ToolError(
-            f"building {request.name} failed (exit {process.returncode})\n" + "\n".join(tail),
+            f"building {request.name} failed (exit {process.returncode})\n"
+            + _what_failed(list(tail)),
             where=str(path),
-            fix="read the log above; the run can be repeated, finished steps are kept",
+            fix="the log has the whole output; finished steps are kept for the next run",
         )
+
+
+def _what_failed(lines: list[str]) -> str:
+    """Return the output of the step that failed; BuildKit mixes it with everything else."""
+    failed = next((m for line in reversed(lines) if (m := _FAILED.match(line))), None)
+    if failed:
+        own = re.compile(rf"^#{failed['step']} (?P<seconds>[\d.]+ )(?P<text>.*)")
+        lines = [row["text"] for row in map(own.match, lines) if row] or [failed["text"]]
+    return "\n".join(lines[-_SHOWN_LINES:])
 
 
 def _follow(

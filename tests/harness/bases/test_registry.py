@@ -1,0 +1,96 @@
+"""Bases from a real registry on loopback: pushed, pulled by digest, the same image."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.bases.choose import provide
+from harness.bases.registry import pull, push, registry_of
+from harness.engine import Engine, find
+from harness.errors import ToolError
+from harness.system import apt_install
+from harness.workspace import Workspace
+
+pytestmark = [
+    pytest.mark.pre_merge,
+    pytest.mark.integration,
+    pytest.mark.gpu_0,
+    pytest.mark.timeout(300),
+]
+
+CONFIGURATION = """\
+version: 0.1
+log: {{level: error}}
+storage: {{filesystem: {{rootdirectory: {folder}}}}}
+http: {{addr: "127.0.0.1:{port}"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A registry on loopback, which engines reach without TLS."""
+    if shutil.which("docker-registry") is None:
+        apt_install("docker-registry")
+    folder = tmp_path_factory.mktemp("registry")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    configuration = folder / "registry.yml"
+    configuration.write_text(CONFIGURATION.format(folder=folder / "data", port=port))
+    with subprocess.Popen(
+        ["docker-registry", "serve", str(configuration)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                assert time.monotonic() < deadline, "the registry does not start"
+                time.sleep(0.1)
+        yield f"127.0.0.1:{port}"
+        server.terminate()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return find()
+
+
+def test_a_pushed_base_comes_back_as_the_same_image(
+    checkout: Path, tmp_path: Path, registry: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = provide(Workspace(checkout), engine)["runtime"]
+    digest = push(engine, local.reference, registry, "runtime")
+    (tmp_path / "deps").mkdir()
+    (tmp_path / "deps" / "pins.toml").write_text(
+        f'[[pin]]\nname = "base-runtime"\ndigest = "{digest}"\n'
+    )
+    monkeypatch.setenv("BASE_REGISTRY", registry)
+    reference = registry_of(Workspace(tmp_path), "runtime")
+    try:
+        pulled = pull(engine, reference)
+        assert pulled.id == local.image_id
+        # Pushing again gives the same digest: it can be pinned.
+        assert push(engine, local.reference, registry, "runtime") == digest
+    finally:
+        engine.sdk.images.remove(f"{registry}/base-runtime:latest", noprune=True)
+
+
+def test_a_digest_that_the_registry_does_not_have(registry: str, engine: Engine) -> None:
+    with pytest.raises(ToolError, match="can't pull") as caught:
+        pull(engine, f"{registry}/base-runtime@sha256:{'0' * 64}")
+    assert "BASE=debian" in str(caught.value.fix)
+
+
+def test_a_registry_that_does_not_answer(engine: Engine) -> None:
+    with pytest.raises(ToolError, match="can't pull"):
+        pull(engine, f"127.0.0.1:1/base-runtime@sha256:{'0' * 64}")
