@@ -61,7 +61,7 @@ def _allowance(repository: Repository, finding: Finding) -> Allow | None:
             continue
         if allow.file is not None and not glob(allow.file).fullmatch(finding.file):
             continue
-        if allow.name is not None and allow.name != finding.pin:
+        if allow.name is not None and allow.name not in (finding.pin, finding.subject):
             continue
         return allow
     return None

@@ -44,6 +44,8 @@ class Finding:
     found: str | None = None
     related: tuple[Related, ...] = ()
     fix: str | None = None
+    # What it is about: the name of an image, a crate, an action …
+    subject: str | None = None
     # For the fixer, not for the reader: which pin, what to write, or why not.
     span: Span | None = None
     pin: str | None = None
@@ -71,6 +73,7 @@ def finding(
     found: str | None = None,
     related: Iterable[Related] = (),
     fix: str | None = None,
+    subject: str | None = None,
     pin: str | None = None,
     edit: Edit | None = None,
     refusal: str | None = None,
@@ -79,5 +82,5 @@ def finding(
     line, column = document.position(span.start)
     return Finding(
         code, severity, document.path, line, column, message, expected, found, tuple(related), fix,
-        span, pin, edit, refusal,
+        subject, span, pin, edit, refusal,
     )  # fmt: skip

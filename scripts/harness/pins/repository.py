@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from harness.pins import readers, walk
+from harness.pins import inheritance, readers, walk
 from harness.pins.config import Pins
-from harness.pins.readers import imports, requirements
 from harness.pins.text import Document
 from harness.pins.tokens import Claim, Fact, Reading, RequirementFile
 
 MAX_BYTES = 8 << 20
+# Where import names are looked for, when some are retired.
+SOURCES = (".py", ".pyi", ".rs")
 F = TypeVar("F", bound=Fact)
 
 
@@ -98,10 +99,8 @@ class Repository:
         self._follow_includes()
         if self.pins.policy.retired:
             for path in plain:
-                if imports.wants(path) and (data := self.data(path)) is not None:
-                    self.readings.append(readers.read(Document(path, data), imports))
-        from harness.pins import inheritance
-
+                if path.endswith(SOURCES) and (data := self.data(path)) is not None:
+                    self.readings.append(readers.read(Document(path, data), "imports"))
         inheritance.link(self)
 
     @cached_property
@@ -121,6 +120,8 @@ class Repository:
 
     def _follow_includes(self) -> None:
         """Read included requirement files whose names do not tell what they are."""
+        from harness.pins.readers import requirements
+
         queue = list(self.readings)
         while queue:
             reading = queue.pop()

@@ -1,60 +1,59 @@
 """Readers: one file format each. A reader returns tokens and judges nothing.
 
-A reader module has `NAME`, `wants(path)` and `read(reading)`, which fills a `Reading`. What a
-reader's parser refuses becomes a fault of the file, at its line.
+A reader module has `NAME` and `read(reading)`, which fills a `Reading`. What its parser refuses
+becomes a fault of the file, at its line. Only the modules that a repository needs are imported.
 """
 
 from __future__ import annotations
 
 import re
 from importlib import import_module
-from types import ModuleType
 
 from harness.pins.text import Document, Span
 from harness.pins.tokens import Fault, Reading
 
-# In order: the first that wants a path reads it.
-NAMES = (
-    "cargo_manifest",
-    "cargo_lock",
-    "cargo_config",
-    "pyproject",
-    "python_locks",
-    "toolchain",
-    "dockerfile",
-    "bake",
-    "compose",
-    "workflow",
-    "precommit",
-    "requirements",
-    "dotenv",
-    "script",
-)
-_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+# Which reader reads which path: the first that matches. Paths are relative to the root.
+PATHS = {
+    "cargo_manifest": r"(?:.*/)?Cargo\.toml",
+    "cargo_lock": r"(?:.*/)?Cargo\.lock",
+    "cargo_config": r"(?:.*/)?\.cargo/config(?:\.toml)?",
+    "pyproject": r"(?:.*/)?pyproject\.toml",
+    "python_locks": r"(?:.*/)?(?:uv|poetry)\.lock",
+    "toolchain": r"(?:.*/)?(?:rust-toolchain(?:\.toml)?|\.python-version|\.tool-versions)",
+    "bake": r"(?:.*/)?(?:[^/]*[-.])?bake(?:[-.][^/]*)?\.(?:hcl|json)",
+    "compose": r"(?:.*/)?(?:docker-)?compose(?:[.-][^/]*)?\.ya?ml",
+    "workflow": r"(?:.*/)?(?:\.(?:github|gitea|forgejo)/workflows/[^/]+|action)\.ya?ml",
+    "precommit": r"(?:.*/)?\.pre-commit-config\.ya?ml",
+    "dockerfile": (
+        r"(?:.*/)?(?![^/]*\.(?:dockerignore|md|rst|py|rs|sh|ya?ml|json|toml)$)"
+        r"(?:[^/]*[._-])?(?:[Dd]ocker|[Cc]ontainer|DOCKER|CONTAINER)(?:[Ff]ile|FILE)(?:[._-][^/]*)?"
+    ),
+    # Other .txt and .in files are looked into: the name of an included file may say nothing.
+    "requirements": r".*\.(?:txt|in)",
+    "dotenv": r"(?:.*/)?(?:\.env(?:\.[^/]*)?|[^/]*\.env)",
+    "script": r".*\.(?:sh|bash)",
+}
+_ROUTE = re.compile("|".join(f"(?P<{name}>{path})" for name, path in PATHS.items()))
+_CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"harness.pins.readers.{name}")
+def reader_of(path: str) -> str | None:
+    """Return the name of the reader of a path, or None."""
+    match = _ROUTE.fullmatch(path)
+    return match.lastgroup if match is not None else None
 
 
-READERS = tuple(_module(name) for name in NAMES)
-
-
-def reader_of(path: str) -> ModuleType | None:
-    """Return the reader of a path, or None."""
-    return next((reader for reader in READERS if reader.wants(path)), None)
-
-
-def read(document: Document, reader: ModuleType) -> Reading:
+def read(document: Document, name: str) -> Reading:
     """Run one reader over one file; never raises for what the file holds."""
+    reader = import_module(f"harness.pins.readers.{name}")
     reading = Reading(document)
     if not document.readable:
         message = f"does not decode as {document.encoding}"
         reading.faults.append(Fault("unreadable", Span(0, 0), message))
         return reading
-    conflict = _CONFLICT.search(document.text)
+    conflict = _CONFLICT.search(document.data) if b"<<<<<<< " in document.data else None
     if conflict is not None:
-        span = document.span(conflict.start(), conflict.end())
+        span = Span(*conflict.span())
         message = "an unresolved merge conflict"
         reading.faults.append(Fault("unreadable", span, message, fix="resolve the conflict"))
         return reading
@@ -65,8 +64,7 @@ def read(document: Document, reader: ModuleType) -> Reading:
         if offset is None:
             raise
         fresh = Reading(document)
-        what = getattr(reader, "NAME", "file")
         span = document.span(offset, offset)
-        fresh.faults.append(Fault("unreadable", span, f"not a valid {what}: {error}"))
+        fresh.faults.append(Fault("unreadable", span, f"not a valid {reader.NAME}: {error}"))
         return fresh
     return reading

@@ -13,7 +13,6 @@ from harness.pins.tokens import Claim, Reading
 
 NAME = "bake"
 MAX_DEPTH = 50
-_NAME = re.compile(r"(?:.*[-.])?bake(?:[-.].*)?\.(?:hcl|json)")
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r]+|#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<line>\n)"
     r"|(?P<heredoc><<-?(?P<mark>\w+)[^\n]*\n)"
@@ -43,11 +42,6 @@ class Block:
     def get(self, name: str) -> Value:
         """Return the last value under `name`."""
         return next((value for key, value in reversed(self.entries) if key == name), None)
-
-
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return bool(_NAME.fullmatch(path.rpartition("/")[2]))
 
 
 def read(reading: Reading) -> None:

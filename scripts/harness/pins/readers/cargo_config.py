@@ -10,11 +10,6 @@ from harness.pins.tokens import Claim, Override, Reading
 NAME = "cargo-config"
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return f"/{path}".endswith(("/.cargo/config.toml", "/.cargo/config"))
-
-
 def read(reading: Reading) -> None:
     """Read one configuration file."""
     document = reading.document

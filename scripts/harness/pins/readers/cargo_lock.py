@@ -23,11 +23,6 @@ _GIT = re.compile(r"git\+([^?#]+)(?:\?([^#]*))?(?:#(.*))?")
 _QUERY = re.compile(r"(?:^|&)(rev|branch|tag)=([^&]*)")
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.rpartition("/")[2] == "Cargo.lock"
-
-
 def read(reading: Reading) -> None:
     """Read one lock."""
     root = toml.parse(reading.document)

@@ -28,11 +28,6 @@ TABLES = (
 _REFERENCES = ("rev", "branch", "tag")
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.rpartition("/")[2] == "Cargo.toml"
-
-
 def read(reading: Reading) -> None:
     """Read one manifest."""
     root = toml.parse(reading.document)

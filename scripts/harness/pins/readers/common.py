@@ -80,7 +80,7 @@ def image_claims(reading: Reading, reference: Traced, how: str, platform: str = 
     """Add the claims of one image reference: `name[:tag][@digest]`."""
     reference = reference.strip()
     match = _IMAGE.fullmatch(reference.text)
-    if match is None or not match["name"] or reference.text == "scratch":
+    if match is None or not match["name"].strip(UNRESOLVED) or reference.text == "scratch":
         return
     document = reading.document
     name = image_id(match["name"])

@@ -10,12 +10,6 @@ from harness.pins.text import Traced
 from harness.pins.tokens import Claim, Reading, repository_id
 
 NAME = "compose"
-_NAME = re.compile(r"(?:docker-)?compose(?:[.-].*)?\.ya?ml")
-
-
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return bool(_NAME.fullmatch(path.rpartition("/")[2]))
 
 
 def read(reading: Reading) -> None:

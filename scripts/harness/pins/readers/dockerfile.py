@@ -21,18 +21,10 @@ from harness.pins.tokens import (
 )
 
 NAME = "dockerfile"
-_NAME = re.compile(r"(?:.*[.-])?(?:dockerfile|containerfile)(?:[.-].*)?", re.IGNORECASE)
-_NOT = (".dockerignore", ".md", ".rst", ".py", ".sh", ".yml", ".yaml", ".json", ".toml", ".in")
 # Set by the builder in every stage, without a declaration.
 _PREDEFINED = frozenset(
     {"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY", "PATH", "HOME"}
 )
-
-
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    name = path.rpartition("/")[2]
-    return bool(_NAME.fullmatch(name)) and not name.lower().endswith(_NOT)
 
 
 def read(reading: Reading) -> None:

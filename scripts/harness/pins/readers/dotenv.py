@@ -14,12 +14,6 @@ _LINE = re.compile(
 )
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    name = path.rpartition("/")[2]
-    return name == ".env" or name.startswith(".env.") or name.endswith(".env")
-
-
 def read(reading: Reading) -> None:
     """Read one file."""
     document = reading.document

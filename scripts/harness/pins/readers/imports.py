@@ -13,11 +13,6 @@ _RUST = re.compile(
 )
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.endswith((".py", ".pyi", ".rs"))
-
-
 def read(reading: Reading) -> None:
     """Read one source file."""
     document = reading.document

@@ -9,11 +9,6 @@ from harness.pins.tokens import Reading, repository_id
 NAME = "pre-commit"
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.rpartition("/")[2] in (".pre-commit-config.yaml", ".pre-commit-config.yml")
-
-
 def read(reading: Reading) -> None:
     """Read one configuration."""
     document = reading.document

@@ -23,11 +23,6 @@ _POETRY_EXACT = re.compile(r"={0,3}\s*v?\d+(?:\.\d+)*(?:[-.]?[a-z]+[-.]?\d*)*(?:
 _TARGET = re.compile(r"py(\d)(\d+)")
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.rpartition("/")[2] == "pyproject.toml"
-
-
 def read(reading: Reading) -> None:
     """Read one project file."""
     root = toml.parse(reading.document)

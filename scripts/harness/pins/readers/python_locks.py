@@ -15,11 +15,6 @@ _QUERY = re.compile(r"(?:^|&)(rev|branch|tag)=([^&#]*)")
 _OWN = ("editable", "virtual", "directory", "path")
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.rpartition("/")[2] in ("uv.lock", "poetry.lock")
-
-
 def read(reading: Reading) -> None:
     """Read one lock."""
     root = toml.parse(reading.document)

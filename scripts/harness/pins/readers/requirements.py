@@ -25,11 +25,6 @@ _SNIFF = re.compile(
 _SOURCES = re.compile(r"#\s+(?:.*\s)?(?:pip-compile|pip compile)\s(.*)")
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader may read `path`; other .txt and .in files are looked into."""
-    return path.endswith((".txt", ".in"))
-
-
 def is_named(path: str) -> bool:
     """Say whether the name alone tells that this is a requirement file."""
     folder, _, name = path.rpartition("/")

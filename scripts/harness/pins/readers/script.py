@@ -9,11 +9,6 @@ from harness.pins.tokens import Claim, Override, Reading
 NAME = "shell"
 
 
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.endswith((".sh", ".bash"))
-
-
 def read(reading: Reading) -> None:
     """Read one script."""
     commands = shell.commands(reading.document.whole(), lambda name: None)

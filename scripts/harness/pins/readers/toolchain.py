@@ -10,14 +10,8 @@ from harness.pins.text import Traced
 from harness.pins.tokens import Claim, Reading, ToolchainFile
 
 NAME = "toolchain"
-_NAMES = ("rust-toolchain", "rust-toolchain.toml", ".python-version", ".tool-versions")
 _LINE = re.compile(r"^[ \t]*([^\s#][^\n#]*?)[ \t\r]*(?:#.*)?$", re.MULTILINE)
 _HOST = re.compile(r"-(?:x86_64|aarch64|i686|armv7|arm|riscv64gc|powerpc64le|s390x)[\w-]*$")
-
-
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return path.rpartition("/")[2] in _NAMES
 
 
 def read(reading: Reading) -> None:

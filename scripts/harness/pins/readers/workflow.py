@@ -12,16 +12,7 @@ from harness.pins.text import Located, Traced
 from harness.pins.tokens import Claim, Override, Reading
 
 NAME = "workflow"
-_WORKFLOW = re.compile(r"(?:.*/)?\.(?:github|gitea|forgejo)/workflows/[^/]+\.ya?ml")
 _COMMENT = re.compile(r"[ \t\"']*#[ \t]*(\S+)")
-
-
-def wants(path: str) -> bool:
-    """Say whether the reader reads `path`."""
-    return bool(_WORKFLOW.fullmatch(path)) or path.rpartition("/")[2] in (
-        "action.yml",
-        "action.yaml",
-    )
 
 
 def read(reading: Reading) -> None:

@@ -139,7 +139,8 @@ def off_pin(context: Context, code: str, judgement: Judgement, message: str) -> 
     return finding(
         code, "error", judgement.document, judgement.at.span, message,
         expected=judgement.expected, found=judgement.at.text,
-        related=context.pin_place(judgement), fix=fix, pin=pin.name, edit=edit, refusal=refusal,
+        related=context.pin_place(judgement), fix=fix, subject=claim.name, pin=pin.name, edit=edit,
+        refusal=refusal,
     )  # fmt: skip
 
 

@@ -25,4 +25,5 @@ def check(context: Context) -> Iterator[Finding]:
             CODE, "error", judgement.document, judgement.at.span, message,
             expected="a full commit id", found=claim.text,
             fix="write all 40 digits: git rev-parse " + claim.text,
+                subject=judgement.claim.name,
         )  # fmt: skip

@@ -29,4 +29,5 @@ def check(context: Context) -> Iterator[Finding]:
             CODE, "error", judgement.document, judgement.at.span, message,
             expected="a version tag or a digest", found=claim.tag or claim.text or "no tag",
             fix="name a version (image:1.2) or a digest (image@sha256:…)",
+                subject=judgement.claim.name,
         )  # fmt: skip

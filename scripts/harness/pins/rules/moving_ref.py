@@ -32,6 +32,7 @@ def check(context: Context) -> Iterator[Finding]:
                 CODE, severity, judgement.document, judgement.at.span, _message(judgement),
                 expected="a full commit id", found=judgement.claim.text or "the default branch",
                 fix="write the 40-digit commit id that you mean",
+                subject=judgement.claim.name,
             )  # fmt: skip
 
 
