@@ -169,7 +169,7 @@ OPTIONS = (
         "router.policy",
         "cluster",
         "how requests are placed on workers",
-        choices=("round_robin",),
+        choices=("round_robin", "kv_router"),
     ),
     Option(
         "speedup",

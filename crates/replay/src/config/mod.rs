@@ -1,8 +1,10 @@
 //! The settings of a replay: one document, every default explicit.
 
 mod engine;
+mod router;
 
 pub use engine::{Backend, EngineConfig};
+pub use router::{RouterPolicy, RouterSettings};
 
 use serde::{Deserialize, Serialize};
 
@@ -93,23 +95,6 @@ impl Default for ClusterConfig {
     }
 }
 
-/// The placement policies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RouterPolicy {
-    /// One worker after the other, whatever they hold.
-    #[default]
-    RoundRobin,
-}
-
-/// How requests are placed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RouterSettings {
-    /// The policy.
-    pub policy: RouterPolicy,
-}
-
 /// When the replay ends before the trace does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -150,6 +135,7 @@ impl ReplayConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         at_least_one("trace.block_size", self.trace.block_size)?;
         self.engine.check()?;
+        self.router.check()?;
         if self.trace.block_size % self.engine.block_size != 0 {
             return Err(ConfigError::new(
                 "engine.block_size",

@@ -4,6 +4,7 @@
 //! workers; arrivals, in order of the file; passes that start, in order of workers; all of it again
 //! until nothing more happens at that time.
 
+mod hashes;
 mod load;
 mod placement;
 
@@ -11,14 +12,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use crate::config::{ReplayConfig, RouterPolicy};
+use crate::config::ReplayConfig;
 use crate::engine::{Engine, Job, PassEnd, Span};
 use crate::error::{Error, Result};
 use crate::ledger::{Ledger, Status};
 use crate::time::{self, Nanos};
 use crate::trace::Trace;
 use load::Load;
-use placement::Placement;
+use placement::{Placed, Placement};
 
 /// How far a replay is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub fn replay(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome> {
     config.check()?;
-    Simulation::new(trace, config).run(watch)
+    Simulation::new(trace, config)?.run(watch)
 }
 
 struct Simulation<'a> {
@@ -77,21 +78,22 @@ struct Simulation<'a> {
     ended: u64,
     spans: Vec<Span>,
     pass_end: PassEnd,
+    /// Placements that are not dispatched yet, in order.
+    placed: Vec<Placed>,
 }
 
 impl<'a> Simulation<'a> {
-    fn new(trace: &'a Trace, config: &'a ReplayConfig) -> Self {
+    fn new(trace: &'a Trace, config: &'a ReplayConfig) -> Result<Self> {
         let workers = config.cluster.workers;
-        let placement = match config.router.policy {
-            RouterPolicy::RoundRobin => Placement::RoundRobin { next: 0, workers },
-        };
-        Self {
+        let placement = Placement::new(trace, config)?;
+        let events = placement.wants_events();
+        Ok(Self {
             trace,
             config,
             load: Load::new(trace, &config.load),
             placement,
             engines: (0..workers)
-                .map(|_| Engine::new(&config.engine, false))
+                .map(|_| Engine::new(&config.engine, events))
                 .collect(),
             passes: BinaryHeap::new(),
             ready: Vec::new(),
@@ -100,7 +102,8 @@ impl<'a> Simulation<'a> {
             ended: 0,
             spans: Vec::new(),
             pass_end: PassEnd::default(),
-        }
+            placed: Vec::new(),
+        })
     }
 
     fn run(mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome> {
@@ -122,8 +125,10 @@ impl<'a> Simulation<'a> {
                 break;
             }
             now = next;
-            self.end_passes(now);
-            self.take_arrivals(now);
+            self.end_passes(now)?;
+            self.placement.advance(now, &mut self.placed)?;
+            self.dispatch_placed(now)?;
+            self.take_arrivals(now)?;
             self.start_passes(now);
             events += 1;
             if events == EVENTS_PER_CALL {
@@ -159,48 +164,74 @@ impl<'a> Simulation<'a> {
     fn next_time(&self) -> Option<Nanos> {
         let pass = self.passes.peek().map(|&Reverse((end, _))| end);
         let arrival = self.load.next_time(self.trace);
-        match (pass, arrival) {
-            (Some(pass), Some(arrival)) => Some(pass.min(arrival)),
-            (pass, arrival) => pass.or(arrival),
-        }
+        [pass, arrival, self.placement.next_wakeup()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    fn end_passes(&mut self, now: Nanos) {
+    fn end_passes(&mut self, now: Nanos) -> Result<()> {
         while let Some(&Reverse((end, worker))) = self.passes.peek() {
             if end > now {
-                return;
+                break;
             }
             self.passes.pop();
             self.ready.push(worker);
-            let mut pass_end = std::mem::take(&mut self.pass_end);
-            self.engines[worker as usize].finish_pass(&mut self.ledger, &mut pass_end);
-            for request in pass_end.completed.drain(..) {
+            let engine = &mut self.engines[worker as usize];
+            engine.finish_pass(&mut self.ledger, &mut self.pass_end);
+            let (events, pass) = (engine.events(), &self.pass_end);
+            self.placement
+                .pass_ended(self.trace, now, worker, events, pass, &mut self.placed)?;
+            engine.clear_events();
+            for request in self.pass_end.completed.drain(..) {
                 self.ended += 1;
                 self.load.ended(self.trace, request, now);
             }
-            pass_end.prefilled.clear();
-            self.pass_end = pass_end;
+            self.pass_end.prefilled.clear();
         }
+        Ok(())
     }
 
-    fn take_arrivals(&mut self, now: Nanos) {
+    fn take_arrivals(&mut self, now: Nanos) -> Result<()> {
         while let Some(request) = self.load.pop(self.trace, now) {
             self.arrived += 1;
-            let record = &mut self.ledger.records[request as usize];
-            record.arrival = now;
-            let worker = self.placement.place();
-            self.dispatch(request, worker, now);
+            self.ledger.records[request as usize].arrival = now;
+            self.find_spans(request);
+            let (trace, spans) = (self.trace, &self.spans);
+            self.placement
+                .place(trace, now, request, spans, &mut self.placed)?;
+            self.dispatch_placed(now)?;
         }
+        Ok(())
     }
 
-    fn dispatch(&mut self, request: u32, worker: u32, now: Nanos) {
+    /// Hands placed requests to their workers; a refusal may let others go, which follow.
+    fn dispatch_placed(&mut self, now: Nanos) -> Result<()> {
+        let mut next = 0;
+        while let Some(&placed) = self.placed.get(next) {
+            next += 1;
+            let accepted = self.dispatch(placed, now);
+            self.placement
+                .dispatched(now, placed, accepted, &mut self.placed)?;
+        }
+        self.placed.clear();
+        Ok(())
+    }
+
+    fn dispatch(&mut self, placed: Placed, now: Nanos) -> bool {
+        let Placed {
+            request,
+            worker,
+            overlap,
+            best_overlap,
+        } = placed;
+        self.find_spans(request);
         let record = &mut self.ledger.records[request as usize];
         record.worker = worker;
         record.placed = now;
+        record.overlap_blocks = overlap;
+        record.best_overlap_blocks = best_overlap;
         let asked = &self.trace.requests[request as usize];
-        let (trace_block, block) = (self.config.trace.block_size, self.config.engine.block_size);
-        let prefixes = &self.trace.prefixes;
-        prefixes.spans(asked.leaf, asked.input, trace_block, block, &mut self.spans);
         let (input, output) = (asked.input, asked.output);
         let job = Job {
             request,
@@ -209,16 +240,24 @@ impl<'a> Simulation<'a> {
             spans: &self.spans,
         };
         let engine = &mut self.engines[worker as usize];
-        match engine.submit(job) {
-            Ok(()) if engine.is_busy() => {}
-            Ok(()) => self.ready.push(worker),
-            Err(_) => {
-                record.status = Status::Rejected;
-                record.terminal = now;
-                self.ended += 1;
-                self.load.ended(self.trace, request, now);
+        if engine.submit(job).is_ok() {
+            if !engine.is_busy() {
+                self.ready.push(worker);
             }
+            return true;
         }
+        record.status = Status::Rejected;
+        record.terminal = now;
+        self.ended += 1;
+        self.load.ended(self.trace, request, now);
+        false
+    }
+
+    fn find_spans(&mut self, request: u32) {
+        let asked = &self.trace.requests[request as usize];
+        let (trace_block, block) = (self.config.trace.block_size, self.config.engine.block_size);
+        let prefixes = &self.trace.prefixes;
+        prefixes.spans(asked.leaf, asked.input, trace_block, block, &mut self.spans);
     }
 
     fn start_passes(&mut self, now: Nanos) {

@@ -1,25 +1,275 @@
 //! Which worker gets a request.
 
-/// A placement policy and its state.
+use kv_router::{
+    Candidate, Decision, KvEvent, OfflineRouter, PlaceRequest, RouterError, StoredBlock,
+    WorkerConfig,
+};
+
+use super::hashes::PrefixHashes;
+use crate::config::{ReplayConfig, RouterPolicy};
+use crate::engine::{CacheEvent, CacheEventKind, FIRST_PRIVATE_NODE, PassEnd, Span};
+use crate::error::{ConfigError, Error, Result};
+use crate::time::{self, Nanos};
+use crate::trace::Trace;
+
+/// A request and the worker it goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) request: u32,
+    pub(super) worker: u32,
+    /// Prefix blocks that the worker holds, as the router sees it.
+    pub(super) overlap: u32,
+    /// The longest prefix that any worker holds, as the router sees it.
+    pub(super) best_overlap: u32,
+}
+
+/// A placement policy and its state. Placements, also of requests that waited, go to `out`.
 #[derive(Debug)]
 pub(super) enum Placement {
-    /// Workers in turn.
-    RoundRobin {
-        /// The worker that is next.
-        next: u32,
-        /// Number of workers.
-        workers: u32,
-    },
+    RoundRobin { next: u32, workers: u32 },
+    Kv(Box<KvPlacement>),
 }
 
 impl Placement {
-    pub(super) fn place(&mut self) -> u32 {
+    pub(super) fn new(trace: &Trace, config: &ReplayConfig) -> Result<Self> {
+        let workers = config.cluster.workers;
+        Ok(match config.router.policy {
+            RouterPolicy::RoundRobin => Self::RoundRobin { next: 0, workers },
+            RouterPolicy::KvRouter => Self::Kv(Box::new(KvPlacement::new(trace, config)?)),
+        })
+    }
+
+    /// Whether the policy follows what workers cache.
+    pub(super) fn wants_events(&self) -> bool {
+        matches!(self, Self::Kv(_))
+    }
+
+    /// Places an arrival, or keeps it waiting.
+    pub(super) fn place(
+        &mut self,
+        trace: &Trace,
+        now: Nanos,
+        request: u32,
+        spans: &[Span],
+        out: &mut Vec<Placed>,
+    ) -> Result<()> {
         match self {
             Self::RoundRobin { next, workers } => {
                 let worker = *next;
                 *next = (worker + 1) % *workers;
-                worker
+                out.push(Placed {
+                    request,
+                    worker,
+                    overlap: 0,
+                    best_overlap: 0,
+                });
+                Ok(())
             }
+            Self::Kv(router) => router.place(trace, now, request, spans, out),
         }
     }
+
+    /// A worker took a placed request, or refused it for good.
+    pub(super) fn dispatched(
+        &mut self,
+        now: Nanos,
+        placed: Placed,
+        accepted: bool,
+        out: &mut Vec<Placed>,
+    ) -> Result<()> {
+        match self {
+            Self::RoundRobin { .. } => Ok(()),
+            Self::Kv(router) => router.dispatched(now, placed, accepted, out),
+        }
+    }
+
+    /// A pass ended.
+    pub(super) fn pass_ended(
+        &mut self,
+        trace: &Trace,
+        now: Nanos,
+        worker: u32,
+        events: &[CacheEvent],
+        pass: &PassEnd,
+        out: &mut Vec<Placed>,
+    ) -> Result<()> {
+        match self {
+            Self::RoundRobin { .. } => Ok(()),
+            Self::Kv(router) => router.pass_ended(trace, now, worker, events, pass, out),
+        }
+    }
+
+    /// When time alone changes something, at the earliest.
+    pub(super) fn next_wakeup(&self) -> Option<Nanos> {
+        match self {
+            Self::RoundRobin { .. } => None,
+            Self::Kv(router) => router.core.next_wakeup_ms().map(time::from_ms),
+        }
+    }
+
+    /// Lets time pass.
+    pub(super) fn advance(&mut self, now: Nanos, out: &mut Vec<Placed>) -> Result<()> {
+        match self {
+            Self::RoundRobin { .. } => Ok(()),
+            Self::Kv(router) => router.advance(now, out),
+        }
+    }
+}
+
+/// The KV router, with the hashes of the trace.
+#[derive(Debug)]
+pub(super) struct KvPlacement {
+    core: OfflineRouter,
+    hashes: PrefixHashes,
+    stored: Vec<StoredBlock>,
+    removed: Vec<u64>,
+}
+
+impl KvPlacement {
+    fn new(trace: &Trace, config: &ReplayConfig) -> Result<Self> {
+        let workers: Vec<WorkerConfig> = (0..config.cluster.workers)
+            .map(|worker| WorkerConfig {
+                total_kv_blocks: Some(config.engine.num_gpu_blocks.into()),
+                max_num_batched_tokens: Some(config.engine.max_num_batched_tokens.into()),
+                ..WorkerConfig::new(worker, 1)
+            })
+            .collect();
+        let core = OfflineRouter::new(config.router_config(), &workers).map_err(|error| {
+            ConfigError::new(
+                "router",
+                error.to_string(),
+                "see docs/router.md for the parameters",
+            )
+        })?;
+        let hashes = PrefixHashes::new(&trace.prefixes, config.engine.block_size);
+        Ok(Self {
+            core,
+            hashes,
+            stored: Vec::new(),
+            removed: Vec::new(),
+        })
+    }
+
+    fn place(
+        &mut self,
+        trace: &Trace,
+        now: Nanos,
+        request: u32,
+        spans: &[Span],
+        out: &mut Vec<Placed>,
+    ) -> Result<()> {
+        let asked = &trace.requests[request as usize];
+        let hashes = self.hashes.prompt(&trace.prefixes, spans);
+        let wanted = PlaceRequest {
+            request_id: request.into(),
+            isl_tokens: asked.input,
+            expected_output_tokens: Some(asked.output),
+            sequence_hashes: &hashes,
+            ..PlaceRequest::default()
+        };
+        let placed = self
+            .core
+            .place(time::to_ms(now), &wanted)
+            .map_err(refused)?;
+        take(out, placed.decision.as_slice());
+        take(out, &placed.released);
+        Ok(())
+    }
+
+    fn dispatched(
+        &mut self,
+        now: Nanos,
+        placed: Placed,
+        accepted: bool,
+        out: &mut Vec<Placed>,
+    ) -> Result<()> {
+        let (now, id) = (time::to_ms(now), placed.request.into());
+        let released = if accepted {
+            self.core
+                .dispatch_committed(now, id, Candidate::new(placed.worker, 0))
+        } else {
+            self.core.dispatch_aborted(now, id)
+        };
+        take(out, &released.map_err(refused)?);
+        Ok(())
+    }
+
+    fn pass_ended(
+        &mut self,
+        trace: &Trace,
+        now: Nanos,
+        worker: u32,
+        events: &[CacheEvent],
+        pass: &PassEnd,
+        out: &mut Vec<Placed>,
+    ) -> Result<()> {
+        let (now, source) = (time::to_ms(now), Candidate::new(worker, 0));
+        for event in events {
+            // Nothing can ever match what is behind a prompt, so the router need not know it.
+            if event.node < FIRST_PRIVATE_NODE {
+                self.observe(trace, now, source, event)?;
+            }
+        }
+        for &request in &pass.prefilled {
+            let released = self.core.prefill_completed(now, request.into());
+            take(out, &released.map_err(refused)?);
+        }
+        for &request in &pass.completed {
+            let released = self.core.request_terminal(now, request.into());
+            take(out, &released.map_err(refused)?);
+        }
+        Ok(())
+    }
+
+    fn observe(
+        &mut self,
+        trace: &Trace,
+        now_ms: f64,
+        source: Candidate,
+        event: &CacheEvent,
+    ) -> Result<()> {
+        let CacheEvent {
+            kind,
+            node,
+            low,
+            high,
+        } = *event;
+        let tree = &trace.prefixes;
+        let parent_hash = self.hashes.stretch(tree, node, low, high, &mut self.stored);
+        let event = match kind {
+            CacheEventKind::Stored => KvEvent::Stored {
+                parent_hash,
+                blocks: &self.stored,
+            },
+            CacheEventKind::Removed => {
+                self.removed.clear();
+                self.removed
+                    .extend(self.stored.iter().map(|block| block.block_hash));
+                KvEvent::Removed {
+                    block_hashes: &self.removed,
+                }
+            }
+        };
+        self.core.observe(now_ms, source, event).map_err(refused)
+    }
+
+    fn advance(&mut self, now: Nanos, out: &mut Vec<Placed>) -> Result<()> {
+        let released = self.core.advance_clock(time::to_ms(now)).map_err(refused)?;
+        take(out, &released);
+        Ok(())
+    }
+}
+
+fn take(out: &mut Vec<Placed>, decisions: &[Decision]) {
+    out.extend(decisions.iter().map(|decision| Placed {
+        request: decision.request_id as u32,
+        worker: decision.candidate.worker_id,
+        overlap: decision.overlap_blocks,
+        best_overlap: decision.best_available_overlap_blocks,
+    }));
+}
+
+/// The router refused what a correct replay never asks of it.
+fn refused(error: RouterError) -> Error {
+    Error::Internal(format!("the router refused a call: {error}"))
 }

@@ -7,6 +7,8 @@ mod prefix;
 mod row;
 pub mod sample;
 
+#[cfg(test)]
+pub(crate) use prefix::Interner;
 pub use prefix::PrefixTree;
 
 use std::ops::ControlFlow;
