@@ -62,7 +62,7 @@ def audit(folder: Path, first_party: Collection[str] = ()) -> Report:
             findings.extend(finding for check in extra for finding in check(wheel))
     house = House(folder, tuple(sound))
     findings.extend(finding for check in checks.HOUSE_CHECKS for finding in check(house))
-    findings.sort(key=lambda f: (f.file, f.code, f.member or "", f.found or ""))
+    findings.sort(key=lambda f: (f.file, f.code, f.member or "", f.message, f.found or ""))
     return Report(folder, len(paths), tuple(findings))
 
 

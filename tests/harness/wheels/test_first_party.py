@@ -93,6 +93,15 @@ def test_extension_for_one_python(findings: Auditor) -> None:
     assert codes(findings(spec, first_party=OURS)) == ["first-party-abi"]
 
 
+def test_requires_python_below_the_tag(findings: Auditor) -> None:
+    spec = with_info()
+    spec.headers = tuple(header.replace("3.11", "3.9") for header in spec.headers)
+    (finding,) = findings(spec, first_party=OURS)
+    assert (finding.code, finding.expected) == ("first-party-python", ">=3.11")
+    # Others may ship a second wheel for the older ones.
+    assert findings(spec) == ()
+
+
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_house(tmp_path)
     assert main(["wheels", "audit", str(tmp_path)]) == 0

@@ -197,9 +197,3 @@ def test_machine_tag_of_this_host(findings: Auditor) -> None:
 def test_machine_code_in_a_pure_wheel(findings: Auditor) -> None:
     spec = WheelSpec(members={"simw/fast.so": extension()})
     assert codes(findings(spec)) == ["tag-pure"]
-
-
-def test_requires_python_below_the_tag(findings: Auditor) -> None:
-    spec = wheel(extension(), headers=("Requires-Python: >=3.9",))
-    (finding,) = findings(spec)
-    assert (finding.code, finding.expected) == ("tag-python-floor", ">=3.11")

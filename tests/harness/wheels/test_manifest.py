@@ -111,7 +111,7 @@ def test_wheel_changed_after_the_manifest(tmp_path: Path) -> None:
     WheelSpec(members={"simw/__init__.py": b"# other\n"}).write(tmp_path)
     found = audit(tmp_path).findings
     assert codes(found) == ["manifest-differs"] * 2
-    assert [f.message.split("'s ")[1].split()[0] for f in found] == ["size", "sha256"]
+    assert [f.message.split("'s ")[1].split()[0] for f in found] == ["sha256", "size"]
 
 
 def test_wheel_added_and_wheel_removed(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from harness.wheels.checks.tags import is_stable_abi
+from harness.wheels.checks.tags import is_stable_abi, python_floor
 from harness.wheels.findings import Finding
 from harness.wheels.first_party import build_info_member, read_build_info
 from harness.wheels.wheel import Wheel
@@ -22,6 +23,7 @@ def check(wheel: Wheel) -> Iterator[Finding]:
     yield from _source(wheel)
     yield from _licence(wheel)
     yield from _bill_of_materials(wheel)
+    yield from _python_floor(wheel)
     if any(True for _ in wheel.elf_members()) and not is_stable_abi(wheel):
         yield Finding(
             "first-party-abi",
@@ -132,3 +134,25 @@ def _bill_of_materials(wheel: Wheel) -> Iterator[Finding]:
                 member=member,
                 fix="let maturin write it",
             )
+
+
+def _python_floor(wheel: Wheel) -> Iterator[Finding]:
+    floor = python_floor(wheel)
+    text = wheel.metadata["Requires-Python"]
+    if floor is None or not is_stable_abi(wheel) or text is None:
+        return
+    try:
+        requires = SpecifierSet(str(text))
+    except InvalidSpecifier:
+        requires = SpecifierSet()
+    below = f"{floor[0]}.{floor[1] - 1}"
+    if requires.contains(f"{below}.99"):
+        yield Finding(
+            "first-party-python",
+            wheel.filename,
+            "Requires-Python admits a Python that no wheel of ours serves",
+            member=f"{wheel.dist_info}/METADATA",
+            expected=f">={floor[0]}.{floor[1]}",
+            found=str(text),
+            fix="align requires-python with the abi3 feature",
+        )

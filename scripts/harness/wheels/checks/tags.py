@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
 from harness.wheels.findings import Finding
 from harness.wheels.wheel import Wheel
 
@@ -37,7 +35,6 @@ def check(wheel: Wheel) -> Iterator[Finding]:
                 fix="give the wheel a platform tag",
             )
     yield from _extensions(wheel)
-    yield from _python_floor(wheel)
 
 
 def is_stable_abi(wheel: Wheel) -> bool:
@@ -68,26 +65,4 @@ def _extensions(wheel: Wheel) -> Iterator[Finding]:
             expected=expected,
             found=found,
             fix="build with the feature (abi3-py311) and the tag that belong together",
-        )
-
-
-def _python_floor(wheel: Wheel) -> Iterator[Finding]:
-    floor = python_floor(wheel)
-    text = wheel.metadata["Requires-Python"]
-    if floor is None or not is_stable_abi(wheel) or text is None:
-        return
-    try:
-        requires = SpecifierSet(str(text))
-    except InvalidSpecifier:
-        requires = SpecifierSet()
-    below = f"{floor[0]}.{floor[1] - 1}"
-    if requires.contains(f"{below}.99"):
-        yield Finding(
-            "tag-python-floor",
-            wheel.filename,
-            "Requires-Python admits a Python that the tags exclude",
-            member=f"{wheel.dist_info}/METADATA",
-            expected=f">={floor[0]}.{floor[1]}",
-            found=str(text),
-            fix="align requires-python with the abi3 feature",
         )
