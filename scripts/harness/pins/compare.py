@@ -30,7 +30,7 @@ Status = Literal[
 What = Literal["version", "revision", "digest", "repository", "name"]
 
 FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
-_SHORT = re.compile(r"[0-9a-f]{6,39}", re.IGNORECASE)
+_SHORT = re.compile(r"[0-9a-f]{7,39}", re.IGNORECASE)
 _IMAGE = re.compile(r"(?P<name>[^\s@]*?[^\s@/:])(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>\S+))?")
 _CHANNELS = frozenset({"stable", "beta", "nightly", "latest", "edge", "main", "master", "head"})
 
@@ -127,7 +127,7 @@ def _unpinned(document: Document, claim: Claim) -> Judgement:
         status = "moving" if claim.digest is None and _moving_tag(claim) else "mention"
     elif claim.aspect == "revision" and claim.kind != "label":
         what = "revision"
-        status = _revision_shape(claim.text)
+        status = _revision_shape(claim.text, claim.ref)
         status = "mention" if status == "agrees" else status
     return Judgement(document, claim, None, what, status, claim.at)
 
@@ -136,12 +136,12 @@ def _moving_tag(claim: Claim) -> bool:
     return UNRESOLVED not in claim.tag and versions.is_moving_tag(claim.tag)
 
 
-def _revision_shape(text: str) -> Status:
+def _revision_shape(text: str, ref: str) -> Status:
     if FULL.fullmatch(text):
         return "agrees"
     if FULL.match(text) and len(text) > 40:
         return "malformed"
-    if _SHORT.fullmatch(text) and not re.fullmatch(r"\d{1,8}", text):
+    if _SHORT.fullmatch(text) and ref not in ("branch", "tag"):
         return "short"
     return "moving"
 
@@ -194,7 +194,7 @@ def _revision(case: _Case, text: str, pin: Pin) -> Judgement:
     if pin.revision is None:
         return _reference(case, text, pin)
     expected = pin.revision.text
-    status = _revision_shape(text)
+    status = _revision_shape(text, case.claim.ref)
     if status == "agrees":
         status = "agrees" if text.lower() == expected else "off"
     new = expected if status in ("off", "short") else None

@@ -37,11 +37,8 @@ def discover(root: Path) -> str:
 
 def _toolchains(claims: list[Claim]) -> Iterator[Table]:
     for name in ("rust", "python"):
-        texts = [
-            c.text for c in claims if c.kind == "toolchain" and c.name == name and c.aspect == "tag"
-        ]
-        images = [c for c in claims if c.kind == "image" and c.name == name and c.aspect == "tag"]
-        version = _most(texts) or _most(c.text for c in images)
+        images = _texts(claims, "image", name, "tag")
+        version = _most(_texts(claims, "toolchain", name, "tag")) or _most(images)
         if version is not None:
             table: Table = {"name": name, "version": version, "toolchain": name}
             yield table | ({"images": [name]} if images else {})
@@ -72,17 +69,10 @@ def _repositories(claims: list[Claim]) -> Iterator[Table]:
 
 
 def _images(claims: list[Claim]) -> Iterator[Table]:
-    names = sorted(
-        {c.name for c in claims if c.kind == "image" and c.name not in ("rust", "python")}
-    )
-    for name in names:
-        tags = [
-            c.text for c in claims if c.kind == "image" and c.name == name and c.aspect == "tag"
-        ]
-        digests = [
-            c.text for c in claims if c.kind == "image" and c.name == name and c.aspect == "digest"
-        ]
-        version, digest = _most(tags), Counter(filter(DIGEST.fullmatch, digests)).most_common(1)
+    for name in sorted({c.name for c in claims if c.kind == "image"} - {"rust", "python"}):
+        version = _most(_texts(claims, "image", name, "tag"))
+        digests = filter(DIGEST.fullmatch, _texts(claims, "image", name, "digest"))
+        digest = Counter(digests).most_common(1)
         if version is not None or digest:
             table: Table = {"name": name.rpartition("/")[2], "images": [name]}
             table |= {"version": version} if version is not None else {}
@@ -114,6 +104,10 @@ def _packages(claims: list[Claim], files: dict[int, str]) -> Iterator[Table]:
         version = _most(c.text for c in written)
         if version is not None and written and len({files[id(c)] for c in group}) > 1:
             yield {"name": name, "version": version, f"{kind}s": [name]}
+
+
+def _texts(claims: list[Claim], kind: str, name: str, aspect: str) -> list[str]:
+    return [c.text for c in claims if (c.kind, c.name, c.aspect) == (kind, name, aspect)]
 
 
 def _most(texts: Iterable[str]) -> str | None:

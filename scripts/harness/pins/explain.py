@@ -10,7 +10,7 @@ from harness.pins.tokens import crate_id, distribution_id, image_id, repository_
 
 
 def explain(repository: Repository, name: str) -> str:
-    """Return the pin and every place about `name`: a pin, or a crate, image, action …"""
+    """Return the pin and every place about `name`: a pin, or one of its subjects."""
     judgements = judge_all(repository)
     pins = [pin for pin in repository.pins.pins if pin.name == name] or _naming(
         repository.pins, name

@@ -38,7 +38,7 @@ def inputs(repository: Repository) -> Iterator[tuple[str, str]]:
         if len(fact.compiled_from) == 1 and fact.compiled_from[0].endswith(".in"):
             seen.add(document.path)
             yield fact.compiled_from[0], document.path
-    for document, fact in repository.facts(RequirementFile):
+    for document, _ in repository.facts(RequirementFile):
         output = document.path.removesuffix(".in") + ".txt"
         folder = document.path.rpartition("/")[0]
         compiled = any(path.rpartition("/")[0] == folder for path in seen)

@@ -101,7 +101,8 @@ class _Lexer:
         self.words: list[Traced] = []
         self.parts: list[Traced] | None = None
         self.skip_word = False
-        self.heredocs: list[tuple[str, bool, bool]] = []
+        # Name, `<<-`, and (once the command is known) whether a shell runs the body.
+        self.heredocs: list[tuple[str, bool, bool | None]] = []
 
     def run(self) -> list[Command]:
         text = self.text
@@ -200,6 +201,8 @@ class _Lexer:
             ):
                 break
             words = words[1:]
+        runs = not words or words[0].text.rpartition("/")[2] in _SHELLS
+        self.heredocs = [(a, b, runs if c is None else c) for a, b, c in self.heredocs]
         if words and words[0].text in ("for", "read", "local") and len(words) > 1:
             unknown = Traced(UNRESOLVED, [words[1].anchor])
             self.local[words[1].text] = unknown
@@ -294,8 +297,7 @@ class _Lexer:
         if match is not None and not self.text.startswith("<<<", self.at):
             self.end_word()
             name = match[2] or match[3] or match[4]
-            runs = not self.words or self.words[0].text.rsplit("/", 1)[-1] in _SHELLS
-            self.heredocs.append((name, bool(match[1]), runs))
+            self.heredocs.append((name, bool(match[1]), None))
             self.at = match.end()
             return
         if self.parts is not None and join(self.parts).text.isdigit():

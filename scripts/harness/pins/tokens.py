@@ -156,6 +156,8 @@ class Requirement(Fact):
 class RequirementFile(Fact):
     """A requirement file: what it includes and whether a tool compiled it."""
 
+    # Whether its name alone tells what it is, or only what includes it.
+    named: bool
     includes: tuple[tuple[str, Located], ...]
     compiled_from: tuple[str, ...]
 

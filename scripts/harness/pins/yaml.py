@@ -130,7 +130,7 @@ def _block(document: Document, start: int, end: int) -> Traced:
 
 def is_lossy_number(node: Node | None) -> str | None:
     """Return what YAML makes of a plain number such as 3.10, where that loses digits."""
-    if not isinstance(node, pyyaml.ScalarNode) or node.style is not None:
+    if not isinstance(node, pyyaml.ScalarNode) or node.style in ("'", '"', "|", ">"):
         return None
     if re.fullmatch(r"\d+\.\d*0", node.value) and node.tag.endswith(":float"):
         return repr(float(node.value))

@@ -59,7 +59,7 @@ def read_as_requirements(reading: Reading) -> None:
     for match in _SOURCES.finditer(reading.document.text[:4000]):
         words = match[1].split()
         sources = tuple(word for word in words if not word.startswith("-"))
-    reading.facts.append(RequirementFile(tuple(includes), sources))  # type: ignore[arg-type]
+    reading.facts.append(RequirementFile(is_named(reading.document.path), tuple(includes), sources))  # type: ignore[arg-type]
 
 
 def _logical_lines(document: Document) -> list[tuple[Traced, tuple[str, ...]]]:

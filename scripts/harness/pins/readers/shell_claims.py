@@ -165,7 +165,7 @@ class _Checkout:
         arguments: list[Traced] = []
         options: dict[str, Traced] = {}
         skip = False
-        for word, following in zip(words, [*words[1:], None], strict=True):
+        for word, following in _followed(words):
             if skip:
                 skip = False
             elif word.text == "--":
@@ -199,6 +199,11 @@ class _Checkout:
         self.url = None
 
 
+def _followed(words: list[Traced]) -> list[tuple[Traced, Traced | None]]:
+    """Return each word with the one after it."""
+    return list(itertools.zip_longest(words, words[1:]))
+
+
 def _cargo(reading: Reading, words: list[Traced], how: str) -> None:
     rest = words[1:]
     if rest and rest[0].text.startswith("+"):
@@ -220,7 +225,7 @@ def _cargo_install(reading: Reading, words: list[Traced], how: str) -> None:
     options: dict[str, Traced] = {}
     names: list[Traced] = []
     skip = False
-    for word, following in zip(words, [*words[1:], None], strict=True):
+    for word, following in _followed(words):
         if skip:
             skip = False
         elif word.text.startswith("-"):
@@ -279,7 +284,7 @@ def _rustup(reading: Reading, words: list[Traced], how: str) -> None:
 
 def _options(reading: Reading, words: list[Traced], how: str) -> None:
     """`--default-toolchain` belongs to rustup-init however that is called (`| sh -s -- …`)."""
-    for word, following in zip(words, [*words[1:], None], strict=True):
+    for word, following in _followed(words):
         if word.text == "--default-toolchain" and following is not None:
             if following.text != "none":
                 toolchain.add(reading, "rust", following, f"{how} --default-toolchain")

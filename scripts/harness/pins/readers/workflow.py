@@ -20,10 +20,10 @@ def read(reading: Reading) -> None:
     root = yaml.parse(reading.document)
     top = Scope(reading)
     _environment(reading, top, yaml.get(root, "env"), "env")
+    _defaults(reading, top, root)
     for _, job in yaml.items(yaml.get(root, "jobs")):
         _job(reading, top.child(), job)
     runs = yaml.get(root, "runs")
-    _defaults(reading, top, root)
     image = top.text(yaml.get(runs, "image"))
     if image is not None and image.text.startswith("docker://"):
         common.image_claims(reading, image[9:], "runs.image")

@@ -96,7 +96,12 @@ class Context:
 
     @cached_property
     def _statuses(self) -> dict[tuple[str, Span], str]:
-        return {(j.document.path, j.at.span): j.status for j in self.judgements if j.pin}
+        found: dict[tuple[str, Span], str] = {}
+        for judgement in self.judgements:
+            key = (judgement.document.path, judgement.at.span)
+            if judgement.pin is not None and found.get(key) in (None, "agrees"):
+                found[key] = judgement.status
+        return found
 
     def status_at(self, path: str, span: Span) -> str | None:
         """Return how the value at a place stands to its pin; None where nothing pins it."""

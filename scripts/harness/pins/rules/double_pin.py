@@ -18,7 +18,9 @@ def check(context: Context) -> Iterator[Finding]:
     """Yield a finding at the later of two contradicting claims of one scope."""
     seen: dict[tuple[str, str, str, str], tuple[Document, Claim]] = {}
     for document, claim in context.repository.claims():
-        if claim.scope is None or claim.aspect not in ("exact", "revision") or claim.derived:
+        if claim.scope is None or claim.kind != "distribution" or claim.derived:
+            continue
+        if claim.aspect not in ("exact", "revision"):
             continue
         key = (claim.scope, claim.kind, claim.name, f"{claim.aspect} {claim.marker}")
         first = seen.setdefault(key, (document, claim))

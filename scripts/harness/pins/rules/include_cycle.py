@@ -16,10 +16,10 @@ SUMMARY = "requirement files or dependency groups include each other"
 def check(context: Context) -> Iterator[Finding]:
     """Yield a finding at every include that closes a circle."""
     yield from faults_of(context, CODE)
-    edges = {
-        document.path: (document, fact.includes)
-        for document, fact in context.repository.facts(RequirementFile)
-    }
+    files = list(context.repository.facts(RequirementFile))
+    # A circle is blamed on what leads back to a file that stands for itself.
+    files.sort(key=lambda item: not item[1].named)
+    edges = {document.path: (document, fact.includes) for document, fact in files}
     done: set[str] = set()
 
     def visit(path: str, above: tuple[str, ...]) -> Iterator[Finding]:

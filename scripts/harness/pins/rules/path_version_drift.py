@@ -50,7 +50,12 @@ def _distributions(context: Context) -> Iterator[Finding]:
     for judgement in context.judgements:
         claim = judgement.claim
         known = own.get(claim.name)
-        if claim.kind != "distribution" or known is None or judgement.pin is not None:
+        if (
+            claim.kind != "distribution"
+            or claim.derived
+            or known is None
+            or judgement.pin is not None
+        ):
             continue
         if claim.aspect not in ("exact", "range") or claim.at == known[1]:
             continue

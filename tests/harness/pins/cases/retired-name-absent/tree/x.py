@@ -1,0 +1,2 @@
+# import old_sim
+import old_simulator

@@ -1,0 +1,2 @@
+use old_sim::x;
+// use old_sim::y;

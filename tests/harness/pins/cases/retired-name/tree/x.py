@@ -1,0 +1,3 @@
+import os
+from old_sim import y
+import older_sim
