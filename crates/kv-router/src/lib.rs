@@ -4,6 +4,8 @@ mod affinity;
 mod clock;
 mod config;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod hash;
 mod index;
 mod load;

@@ -408,6 +408,17 @@ impl SessionAffinity {
         self.binding
     }
 
+    #[cfg(test)]
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(|key| &**key)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_current(&self, lease: &Lease) -> bool {
+        let entry = self.entries.get(&lease.key);
+        entry.is_some_and(|entry| entry.revision() == lease.revision)
+    }
+
     fn lease(&mut self, key: &Arc<str>) -> Lease {
         match self.entries.get_mut(key) {
             Some(Entry::Bound {

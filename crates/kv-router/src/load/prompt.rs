@@ -77,6 +77,12 @@ impl PromptBlocks {
         self.total
     }
 
+    #[cfg(test)]
+    pub(crate) fn distinct_blocks(&self) -> usize {
+        let live = self.segments.iter().filter(|segment| segment.holders > 0);
+        live.map(|segment| segment.end - segment.start).sum()
+    }
+
     /// Number of leading blocks of `chain` that are active.
     pub(crate) fn shared(&self, chain: &[u64]) -> usize {
         let (mut depth, mut parent) = (0, None);

@@ -266,6 +266,11 @@ impl Queue {
         self.in_lanes
     }
 
+    #[cfg(test)]
+    pub(crate) fn all_ids(&self) -> impl Iterator<Item = RequestId> {
+        self.waiters.keys().copied()
+    }
+
     /// A canonical description, for the state digest.
     pub(crate) fn describe(&self) -> String {
         let mut waiters: Vec<_> = self.waiters.iter().collect();

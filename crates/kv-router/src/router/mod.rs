@@ -1,6 +1,8 @@
 //! The router that a host drives: placement with sessions, under the host's clock.
 
 mod evidence;
+#[cfg(test)]
+mod invariants;
 mod sessions;
 
 use rustc_hash::FxHashMap;
@@ -63,16 +65,11 @@ impl OfflineRouter {
                 self.scheduler.clock.check(now_ms)?;
                 let key = sessions.key(request.session.as_ref())?;
                 let waiter = self.scheduler.prepare(now_ms, request)?;
-                let decision = self.place_in_session(now_ms, &key, waiter)?;
-                Placed {
-                    decision,
-                    released: Vec::new(),
-                }
+                self.place_in_session(now_ms, &key, waiter)?
             }
         };
-        if let Some(decision) = &placed.decision {
-            self.note(std::slice::from_ref(decision));
-        }
+        self.note(placed.decision.as_slice());
+        self.note(&placed.released);
         Ok(placed)
     }
 

@@ -7,7 +7,7 @@ use crate::affinity::{Abandoned, Acquired, Hold, Lease, SessionAffinity, affinit
 use crate::config::{AffinityConfig, AffinityMode, BindingMode};
 use crate::error::{ErrorKind, RouterError};
 use crate::scheduler::{Admission, Waiter};
-use crate::types::{Candidate, Decision, RequestId, SessionIdentity, WorkerId};
+use crate::types::{Candidate, Placed, RequestId, SessionIdentity, WorkerId};
 
 /// The affinity table of a router.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl OfflineRouter {
         now_ms: f64,
         key: &Arc<str>,
         mut waiter: Waiter,
-    ) -> Result<Option<Decision>, RouterError> {
+    ) -> Result<Placed, RouterError> {
         let sessions = self
             .sessions
             .as_ref()
@@ -98,9 +98,12 @@ impl OfflineRouter {
         self.grip(now_ms, key, &standing, waiter.request.id);
         if let Standing::Waiting = standing {
             self.scheduler.park(waiter);
-            return Ok(None);
+            return Ok(Placed {
+                decision: None,
+                released: self.scheduler.drain(now_ms),
+            });
         }
-        Ok(self.scheduler.admit(now_ms, waiter, admission))
+        Ok(self.scheduler.placed(now_ms, waiter, admission))
     }
 
     fn standing(&self, now_ms: f64, key: &str, waiter: &Waiter) -> Standing {

@@ -6,7 +6,7 @@ use super::request::{Request, Waiter};
 use super::select::{cached_tokens, select};
 use crate::error::{ErrorKind, RouterError};
 use crate::queue::LaneKey;
-use crate::types::{Candidate, Decision, PlaceRequest, RequestId};
+use crate::types::{Candidate, Decision, PlaceRequest, Placed, RequestId};
 
 /// The verdict on an arriving request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,13 +108,22 @@ impl LocalScheduler {
             .check_limits(waiter.class, self.fleet.members().len())
     }
 
+    /// Carries out a verdict, and lets go what the passing of time freed.
+    pub(crate) fn placed(&mut self, now_ms: f64, waiter: Waiter, admission: Admission) -> Placed {
+        let id = waiter.request.id;
+        let mut decision = self.admit(now_ms, waiter, admission);
+        let mut released = self.drain(now_ms);
+        if let Some(own) = released
+            .iter()
+            .position(|released| released.request_id == id)
+        {
+            decision = Some(released.remove(own));
+        }
+        Placed { decision, released }
+    }
+
     /// Carries out a verdict on a request that was prepared last.
-    pub(crate) fn admit(
-        &mut self,
-        now_ms: f64,
-        waiter: Waiter,
-        admission: Admission,
-    ) -> Option<Decision> {
+    fn admit(&mut self, now_ms: f64, waiter: Waiter, admission: Admission) -> Option<Decision> {
         self.last_arrival = self.last_arrival.max(waiter.arrival);
         match admission {
             Admission::Wait => {
@@ -174,6 +183,8 @@ impl LocalScheduler {
         };
         let mut bound: Vec<_> = waiters.filter(pinned).collect();
         bound.sort_unstable_by_key(|waiter| waiter.arrival);
+        // A lane comes up once a class.
+        bound.dedup_by_key(|waiter| waiter.arrival);
         bound.iter().map(|waiter| waiter.request.id).collect()
     }
 
@@ -205,6 +216,10 @@ impl LocalScheduler {
     /// placements. Whatever frees capacity ends here.
     pub(crate) fn drain(&mut self, now_ms: f64) -> Vec<Decision> {
         let mut released = Vec::new();
+        if self.fades() && now_ms > self.drained_at_ms {
+            self.mark_all();
+        }
+        self.drained_at_ms = now_ms;
         if self.dirty.is_empty() {
             return released;
         }

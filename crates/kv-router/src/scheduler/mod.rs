@@ -3,6 +3,8 @@
 mod admission;
 mod booking;
 mod fleet;
+#[cfg(test)]
+mod invariants;
 mod report;
 mod request;
 mod select;
@@ -43,6 +45,7 @@ pub struct LocalScheduler {
     bookings: FxHashMap<RequestId, Booking>,
     /// Lanes that the next drain looks at.
     dirty: BTreeSet<LaneKey>,
+    drained_at_ms: f64,
     last_attempt: u64,
     last_arrival: u64,
     touched: u64,
@@ -75,6 +78,7 @@ impl LocalScheduler {
             index: RadixTree::new(),
             bookings: FxHashMap::default(),
             dirty: BTreeSet::new(),
+            drained_at_ms: 0.0,
             last_attempt: 0,
             last_arrival: 0,
             touched: 0,
@@ -83,7 +87,7 @@ impl LocalScheduler {
         })
     }
 
-    /// Places a request, or keeps it waiting; `released` stays empty.
+    /// Places a request, or keeps it waiting.
     ///
     /// # Errors
     /// `InvalidValue`, `DuplicateRequest`; `NoEndpoints`, `AllOverloaded`, `PinnedOverloaded`,
@@ -97,11 +101,7 @@ impl LocalScheduler {
         let waiter = self.prepare(now_ms, request)?;
         let admission = self.admission(now_ms, &waiter)?;
         self.clock.set(now_ms);
-        let decision = self.admit(now_ms, waiter, admission);
-        Ok(Placed {
-            decision,
-            released: Vec::new(),
-        })
+        Ok(self.placed(now_ms, waiter, admission))
     }
 
     /// Applies a cache event of a candidate.
@@ -390,7 +390,6 @@ impl LocalScheduler {
     pub fn advance_clock(&mut self, now_ms: f64) -> Result<Vec<Decision>, RouterError> {
         self.clock.check(now_ms)?;
         self.clock.set(now_ms);
-        self.mark_faded();
         Ok(self.drain(now_ms))
     }
 

@@ -133,13 +133,17 @@ impl LocalScheduler {
             .collect())
     }
 
-    /// The earliest time at which `advance_clock` can let a waiter go, ms. `None` when only an
-    /// event can: without a prefill load model nothing is freed by time.
+    /// The earliest time at which `advance_clock` can let a waiter go, ms; the present after
+    /// a call that moved the clock and places nothing. `None` when only an event can: without a
+    /// prefill load model nothing is freed by time.
     pub fn next_wakeup_ms(&self) -> Option<f64> {
         if self.queue.in_lanes() == 0 || !self.fades() {
             return None;
         }
         let now_ms = self.now_ms();
+        if now_ms > self.drained_at_ms {
+            return Some(now_ms);
+        }
         let mut next: Option<f64> = None;
         for class in self.queue.classes() {
             let rule = self.queue.busy_rule(class);
@@ -155,14 +159,7 @@ impl LocalScheduler {
         next
     }
 
-    /// Notes that time alone may have freed any candidate.
-    pub(crate) fn mark_faded(&mut self) {
-        if self.fades() {
-            self.mark_all();
-        }
-    }
-
-    fn fades(&self) -> bool {
+    pub(super) fn fades(&self) -> bool {
         self.config.router_prefill_load_model == PrefillLoadModel::Ais
     }
 
