@@ -25,7 +25,8 @@ def print_results(results: Sequence[Result], evidence: Evidence, console: Consol
     """Print the table, then what was not run and what failed, with the command to repeat it."""
     lanes = list(dict.fromkeys(result.lane for result in results))
     by_case: dict[str, dict[str, Result]] = {}
-    for result in results:
+    # Checks first: those of the later lanes would otherwise follow the first lane's cases.
+    for result in sorted(results, key=lambda result: result.is_case):
         by_case.setdefault(result.case, {})[result.lane] = result
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("case", no_wrap=True)
