@@ -8,11 +8,11 @@ named by deps/pins.toml: the pins `base-builder` and `base-runtime` carry the di
 from __future__ import annotations
 
 import os
-import tomllib
 from typing import TYPE_CHECKING
 
 from harness.engine import Engine
 from harness.errors import InputError, ToolError
+from harness.pins import config
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ def registry_of(workspace: Workspace, name: str) -> str:
     Raises:
         InputError: deps/pins.toml has no digest for this base.
     """
-    file = workspace.deps / "pins.toml"
-    pins = tomllib.loads(file.read_text(encoding="utf-8")).get("pin", [])
-    digest = next((pin.get("digest") for pin in pins if pin.get("name") == f"base-{name}"), None)
-    if not digest:
+    pins = config.load(workspace.root)
+    digests = {pin.name: pin.digest for pin in pins.pins}
+    digest = digests.get(f"base-{name}")
+    if digest is None:
         raise InputError(
             f"no pin named base-{name} with a digest",
-            where=str(file),
+            where=pins.document.path,
             fix="harness images push-bases REGISTRY prints the pins to add, or BASE=debian",
         )
-    return f"{os.environ['BASE_REGISTRY'].rstrip('/')}/base-{name}@{digest}"
+    return f"{os.environ['BASE_REGISTRY'].rstrip('/')}/base-{name}@{digest.text}"
 
 
 def pull(engine: Engine, reference: str) -> Image:

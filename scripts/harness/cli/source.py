@@ -39,9 +39,8 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _show(arguments: argparse.Namespace) -> int:
     from harness.source import export, pin
 
-    root = find_root()
-    loaded = pin.load(root / "deps" / "pins.toml")
-    source = export.resolve(loaded, root / "build" / "cache" / "source", arguments.source)
+    loaded = pin.load(find_root())
+    source = export.resolve(loaded, arguments.source)
     print(f"revision {source.revision}\ntree     {source.tree}")
     return ExitCode.OK
 
@@ -49,14 +48,12 @@ def _show(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from harness.source import check, pin
 
-    root = find_root()
-    loaded = pin.load(root / "deps" / "pins.toml")
-    found = check.drift(loaded, root / "build" / "cache" / "source")
+    loaded = pin.load(find_root())
+    found = check.drift(loaded)
     if found is None:
         print(f"source pin {loaded.revision[:12]}: clean")
         return ExitCode.OK
-    where = f"{loaded.file.relative_to(root)}:{pin.line_of(loaded.file, 'revision')}"
-    print(f"{where}: error: the pinned source {found.pinned[:12]} differs from HEAD")
+    print(f"{loaded.where()}: error: the pinned source {found.pinned[:12]} differs from HEAD")
     for path in found.files:
         print(f"  {path}")
     print("  fix: harness source bump && git commit deps/pins.toml")
@@ -66,10 +63,8 @@ def _check(arguments: argparse.Namespace) -> int:
 def _bump(arguments: argparse.Namespace) -> int:
     from harness.source import check, pin
 
-    root = find_root()
-    loaded = pin.load(root / "deps" / "pins.toml")
-    cache = root / "build" / "cache" / "source"
-    commit, tree = check.bump(loaded, cache, arguments.revision)
+    loaded = pin.load(find_root())
+    commit, tree = check.bump(loaded, arguments.revision)
     print(f"source pin moved to {commit}\ntree {tree}")
     return ExitCode.OK
 
@@ -80,9 +75,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
     if arguments.folder.exists():
         raise InputError("already there", where=str(arguments.folder), fix="name a new folder")
-    root = find_root()
-    loaded = pin.load(root / "deps" / "pins.toml")
-    source = export.resolve(loaded, root / "build" / "cache" / "source", arguments.source)
+    loaded = pin.load(find_root())
+    source = export.resolve(loaded, arguments.source)
     export.export(source, arguments.folder)
     print(f"{source.revision} -> {arguments.folder}")
     return ExitCode.OK

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.bases.choose import BaseImage, provide
 from harness.console import note
@@ -20,6 +18,7 @@ from harness.images import archive, sbom
 from harness.images.context import context_of, lay_out
 from harness.images.fetch import fetch
 from harness.images.steps import Steps
+from harness.pins.config import Pins
 from harness.source import pin
 from harness.source.export import PINNED, Source, resolve
 from harness.wheels import manifest
@@ -28,6 +27,8 @@ from harness.workspace import GIB, Workspace, read_json, write_json
 IMAGES = ("cpu", "gpu")
 REPOSITORY = "replay-sim"
 MIN_FREE_GIB = 6.0
+# The pins of what compiles a wheel.
+BUILD_TOOLS = ("rust", "python", "maturin", "zig", "pyo3")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Run:
     source: Source
     version: str
     bases: dict[str, BaseImage]
+    pins: Pins
 
     def build(
         self,
@@ -87,6 +89,8 @@ class Run:
                 "RUNTIME_BASE": self.bases["runtime"].reference,
                 "SOURCE_DATE_EPOCH": str(self.source.epoch),
                 "SOURCE_REVISION": self.source.revision,
+                "RUST_VERSION": _version(self.pins, "rust"),
+                "PYTHON_VERSION": _version(self.pins, "python"),
                 **arguments,
             },
             output=output,
@@ -98,8 +102,8 @@ class Run:
 def prepare(workspace: Workspace, steps: Steps, mode: str = PINNED) -> Run:
     """Do what comes before every build: engine, space, sources, bases, downloads."""
     with steps.step("source", "Finding the pinned source revision"):
-        pinned = pin.load(workspace.deps / "pins.toml")
-        source = resolve(pinned, workspace.build / "cache" / "source", mode)
+        pinned = pin.load(workspace.root)
+        source = resolve(pinned, mode)
         note(f"revision {source.revision}")
     with steps.step("engine", "Finding a container engine"):
         engine = ensure()
@@ -112,7 +116,7 @@ def prepare(workspace: Workspace, steps: Steps, mode: str = PINNED) -> Run:
         bases = provide(workspace, engine)
     with steps.step("fetch", "Fetching crates and wheels"):
         fetch(workspace, engine, bases["builder"].reference)
-    return Run(workspace, engine, source, version, bases)
+    return Run(workspace, engine, source, version, bases, pinned.pins)
 
 
 def build_wheels(run: Run) -> Path:
@@ -129,6 +133,7 @@ def build_wheels(run: Run) -> Path:
             builder={
                 "base": run.bases["builder"].reference,
                 "base_id": run.bases["builder"].image_id,
+                **{name: _version(run.pins, name) for name in BUILD_TOOLS},
             },
         )
         copy = folder / "copy"
@@ -158,7 +163,7 @@ def build_image(run: Run, name: str) -> BuiltImage:
         tag=raw,
         VERSION=run.version,
         CREATED=archive.timestamp(run.source.epoch),
-        CUDA_VERSION=_pinned_version(workspace, "cuda-runtime"),
+        CUDA_VERSION=_version(run.pins, "cuda-runtime"),
         BASE_NAME=base.reference,
         BASE_DIGEST=base.image_id,
     )
@@ -209,13 +214,12 @@ def _forget(engine: Engine, image_id: str) -> None:
         engine.sdk.images.remove(image_id)
 
 
-def _pinned_version(workspace: Workspace, name: str) -> str:
-    file = workspace.deps / "pins.toml"
-    pins: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8")).get("pin", [])
-    for row in pins:
-        if row.get("name") == name and "version" in row:
-            return str(row["version"])
-    raise InputError(f"no pin named {name} with a version", where=str(file))
+def _version(pins: Pins, name: str) -> str:
+    """Return the version of a pin that the build can't do without."""
+    found = pins.find(name)
+    if found.version is None:
+        raise InputError(f"pin {name} has no version", where=pins.document.path)
+    return found.version.text
 
 
 def make(workspace: Workspace, mode: str = PINNED, images: tuple[str, ...] = IMAGES) -> Result:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.errors import InputError
 from harness.source.export import repository_of, resolve
-from harness.source.pin import SourcePin, move
+from harness.source.pin import SourcePin
 
 
 @dataclass(frozen=True)
@@ -19,9 +18,9 @@ class Drift:
     files: tuple[str, ...]
 
 
-def drift(pin: SourcePin, cache: Path) -> Drift | None:
+def drift(pin: SourcePin) -> Drift | None:
     """Compare the pinned content with HEAD's; None when they are equal."""
-    source = resolve(pin, cache)
+    source = resolve(pin)
     repository = source.repository
     head = repository.commit("HEAD") or ""
     if pin.git != "." or repository.tree_id(head, pin.paths) == pin.tree:
@@ -32,13 +31,13 @@ def drift(pin: SourcePin, cache: Path) -> Drift | None:
     return Drift(source.revision, head, tuple(changed))
 
 
-def bump(pin: SourcePin, cache: Path, revision: str = "HEAD") -> tuple[str, str]:
+def bump(pin: SourcePin, revision: str = "HEAD") -> tuple[str, str]:
     """Move the pin to `revision`; return the commit and its tree id.
 
     Raises:
         InputError: No such revision, or the exported paths hold uncommitted changes.
     """
-    repository = repository_of(pin, cache)
+    repository = repository_of(pin)
     commit = repository.commit(revision)
     if commit is None:
         fix = "git fetch --unshallow" if repository.is_shallow() else "name a commit of this clone"
@@ -50,5 +49,5 @@ def bump(pin: SourcePin, cache: Path, revision: str = "HEAD") -> tuple[str, str]
             fix="commit them first",
         )
     tree = repository.tree_id(commit, pin.paths)
-    move(pin, commit, tree)
+    pin.move(commit, tree)
     return commit, tree

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.console import note, warn
 from harness.errors import InputError
 from harness.source.git import Repository
-from harness.source.pin import SourcePin, line_of
+from harness.source.pin import SourcePin
 
 WORKTREE = "worktree"
 PINNED = "pinned"
@@ -38,27 +38,26 @@ class Source:
     dirty: bool = False
 
 
-def repository_of(pin: SourcePin, cache: Path) -> Repository:
-    """Return the repository that the pin names; a remote one is fetched into `cache`."""
+def repository_of(pin: SourcePin) -> Repository:
+    """Return the repository that the pin names; a remote one is fetched first."""
     if pin.git == ".":
-        return Repository(pin.file.parent.parent)
-    repository = Repository(cache / hashlib.sha256(pin.git.encode()).hexdigest()[:16])
+        return Repository(pin.root)
+    repository = Repository(pin.cache / hashlib.sha256(pin.git.encode()).hexdigest()[:16])
     repository.fetch(pin.git, pin.revision)
     return repository
 
 
-def resolve(pin: SourcePin, cache: Path, mode: str = PINNED) -> Source:
+def resolve(pin: SourcePin, mode: str = PINNED) -> Source:
     """Find the commit that the pin names, or one with the same content.
 
     Raises:
         InputError: Neither is in the clone, the pin contradicts itself, or the mode is unknown.
     """
-    repository = repository_of(pin, cache)
+    repository = repository_of(pin)
     if mode == WORKTREE:
         return _work_tree(pin, repository)
     if mode != PINNED:
         raise InputError(f"SOURCE={mode} is not known", fix=f"SOURCE={PINNED} or SOURCE={WORKTREE}")
-    where = f"{pin.file}:{line_of(pin.file, 'revision')}"
     revision = repository.commit(pin.revision)
     if revision is None:
         revision = next(
@@ -77,7 +76,7 @@ def resolve(pin: SourcePin, cache: Path, mode: str = PINNED) -> Source:
             )
             raise InputError(
                 f"revision {pin.revision} is not in this clone, and no commit here has its content",
-                where=where,
+                where=pin.where(),
                 fix=fix,
             )
         note(
@@ -87,7 +86,7 @@ def resolve(pin: SourcePin, cache: Path, mode: str = PINNED) -> Source:
     elif (tree := repository.tree_id(revision, pin.paths)) != pin.tree:
         raise InputError(
             f"source.tree is {pin.tree}, but the revision's content is {tree}",
-            where=f"{pin.file}:{line_of(pin.file, 'tree')}",
+            where=pin.where("tree"),
             fix=f"harness source bump {revision}",
         )
     if pin.git == "." and (changed := repository.changes(pin.paths)):
@@ -100,7 +99,7 @@ def _work_tree(pin: SourcePin, repository: Repository) -> Source:
     if pin.git != ".":
         raise InputError(
             f'SOURCE={WORKTREE} needs source.git = ".", not {pin.git!r}',
-            where=f"{pin.file}:{line_of(pin.file, 'git')}",
+            where=pin.where(),
         )
     head = repository.commit("HEAD")
     if head is None:

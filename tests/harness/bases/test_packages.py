@@ -102,9 +102,10 @@ def test_a_registry_base_needs_a_digest(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "deps").mkdir()
     file = tmp_path / "deps" / "pins.toml"
     monkeypatch.setenv("BASE_REGISTRY", "127.0.0.1:5000/team/")
-    file.write_text('[[pin]]\nname = "base-runtime"\n')
+    pin = 'schema = 1\n[[pin]]\nname = "base-runtime"\nimages = ["base-runtime"]\n'
+    file.write_text(f'{pin}version = "1"\n')
     with pytest.raises(InputError, match="no pin named base-runtime"):
         registry_of(Workspace(tmp_path), "runtime")
-    file.write_text(f'[[pin]]\nname = "base-runtime"\ndigest = "sha256:{SHA}"\n')
+    file.write_text(f'{pin}digest = "sha256:{SHA}"\n')
     reference = registry_of(Workspace(tmp_path), "runtime")
     assert reference == f"127.0.0.1:5000/team/base-runtime@sha256:{SHA}"

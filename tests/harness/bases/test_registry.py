@@ -72,7 +72,8 @@ def test_a_pushed_base_comes_back_as_the_same_image(
     digest = push(engine, local.reference, registry, "runtime")
     (tmp_path / "deps").mkdir()
     (tmp_path / "deps" / "pins.toml").write_text(
-        f'[[pin]]\nname = "base-runtime"\ndigest = "{digest}"\n'
+        'schema = 1\n[[pin]]\nname = "base-runtime"\nimages = ["base-runtime"]\n'
+        f'digest = "{digest}"\n'
     )
     monkeypatch.setenv("BASE_REGISTRY", registry)
     reference = registry_of(Workspace(tmp_path), "runtime")

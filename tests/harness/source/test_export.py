@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def write(root: Path, name: str, text: str) -> None:
 
 
 def load(root: Path) -> pin.SourcePin:
-    return pin.load(root / "deps" / "pins.toml")
+    return pin.load(root)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def root(tmp_path: Path) -> Path:
     write(root, "deps/pins.toml", PINS.format(revision=ZERO, tree=ZERO))
     git(root, "add", "-A")
     git(root, "commit", "-qm", "first")
-    check.bump(load(root), tmp_path / "cache")
+    check.bump(load(root))
     git(root, "commit", "-qam", "pin")
     return root
 
@@ -86,7 +87,7 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def test_exports_exactly_the_pinned_paths(root: Path, tmp_path: Path) -> None:
-    source = resolve(load(root), tmp_path / "cache")
+    source = resolve(load(root))
     export(source, tmp_path / "out")
     assert files(tmp_path / "out") == {
         "Cargo.toml": MANIFEST,
@@ -99,7 +100,7 @@ def test_local_edits_do_not_leak_into_a_pinned_build(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, "crates/a/lib.rs", "edited\n")
-    export(resolve(load(root), tmp_path / "cache"), tmp_path / "out")
+    export(resolve(load(root)), tmp_path / "out")
     assert files(tmp_path / "out")["crates/a/lib.rs"] == "one\n"
     assert "crates/a/lib.rs" in capsys.readouterr().err
 
@@ -107,7 +108,7 @@ def test_local_edits_do_not_leak_into_a_pinned_build(
 def test_the_work_tree_is_marked_dirty_everywhere(root: Path, tmp_path: Path) -> None:
     write(root, "crates/a/lib.rs", "edited\n")
     write(root, "crates/a/new.rs", "new\n")
-    source = resolve(load(root), tmp_path / "cache", WORKTREE)
+    source = resolve(load(root), WORKTREE)
     export(source, tmp_path / "out")
     exported = files(tmp_path / "out")
     assert source.revision == f"{git(root, 'rev-parse', 'HEAD')}+dirty"
@@ -121,10 +122,10 @@ def test_the_work_tree_is_marked_dirty_everywhere(root: Path, tmp_path: Path) ->
 
 def test_the_work_tree_id_follows_the_content(root: Path, tmp_path: Path) -> None:
     write(root, "crates/a/lib.rs", "edited\n")
-    first = resolve(load(root), tmp_path / "cache", WORKTREE).tree
-    assert resolve(load(root), tmp_path / "cache", WORKTREE).tree == first
+    first = resolve(load(root), WORKTREE).tree
+    assert resolve(load(root), WORKTREE).tree == first
     write(root, "crates/a/lib.rs", "edited again\n")
-    assert resolve(load(root), tmp_path / "cache", WORKTREE).tree != first
+    assert resolve(load(root), WORKTREE).tree != first
 
 
 def test_a_squashed_history_is_found_by_content(
@@ -136,7 +137,7 @@ def test_a_squashed_history_is_found_by_content(
     git(root, "branch", "-D", "main")
     git(root, "reflog", "expire", "--expire=now", "--all")
     git(root, "gc", "-q", "--prune=now")
-    source = resolve(pinned, tmp_path / "cache")
+    source = resolve(pinned)
     assert source.revision == git(root, "rev-parse", "HEAD") != pinned.revision
     assert "same content" in capsys.readouterr().err
 
@@ -148,41 +149,42 @@ def test_a_shallow_clone_names_the_fetch_that_helps(root: Path, tmp_path: Path) 
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{root}", str(shallow))
     with pytest.raises(InputError, match="not in this clone") as caught:
-        resolve(load(shallow), tmp_path / "cache")
+        resolve(load(shallow))
     assert caught.value.fix == "git fetch --unshallow"
     assert caught.value.where is not None
     assert caught.value.where.endswith("pins.toml:5")
 
 
 def test_an_unknown_revision_of_a_whole_clone(root: Path, tmp_path: Path) -> None:
-    pin.move(load(root), "1" * 40, "2" * 64)
+    load(root).move("1" * 40, "2" * 64)
     with pytest.raises(InputError, match="not in this clone") as caught:
-        resolve(load(root), tmp_path / "cache")
+        resolve(load(root))
     assert "unshallow" not in str(caught.value.fix)
 
 
 def test_a_tree_that_is_not_the_revisions_is_refused(root: Path, tmp_path: Path) -> None:
     pinned = load(root)
-    pin.move(pinned, pinned.revision, "2" * 64)
+    pinned.move(pinned.revision, "2" * 64)
     with pytest.raises(InputError, match=r"source\.tree") as caught:
-        resolve(load(root), tmp_path / "cache")
+        resolve(load(root))
     assert str(caught.value.where).endswith("pins.toml:6")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("revision = ", "revision = 'abc' #", "no full id"),
-        ("[source]", "[sauce]", r"no \[source\] table"),
-        ('git = "."', 'got = "."', "needs exactly"),
-        ("schema = 1", "schema = ", "not TOML"),
+        ("revision = ", "revision = 'abc' #", "full commit id"),
+        ("[source]", "[sauce]", "'sauce'"),
+        ('git = "."', 'got = "."', "got"),
+        ("schema = 1", "schema = ", r"pins\.toml:1"),
     ],
 )
 def test_a_malformed_pin_is_refused(root: Path, old: str, new: str, says: str) -> None:
     file = root / "deps" / "pins.toml"
     file.write_text(file.read_text().replace(old, new, 1))
-    with pytest.raises(InputError, match=says):
+    with pytest.raises(InputError) as caught:
         load(root)
+    assert re.search(says, str(caught.value))
 
 
 def test_bump_changes_two_values_and_no_other_byte(root: Path, tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_bump_changes_two_values_and_no_other_byte(root: Path, tmp_path: Path) -
     old = load(root)
     write(root, "crates/a/lib.rs", "two\n")
     git(root, "commit", "-qam", "second")
-    commit, tree = check.bump(old, tmp_path / "cache")
+    commit, tree = check.bump(old)
     after = (root / "deps" / "pins.toml").read_text()
     assert after == before.replace(old.revision, commit).replace(old.tree, tree)
     assert commit == git(root, "rev-parse", "HEAD")
@@ -199,19 +201,19 @@ def test_bump_changes_two_values_and_no_other_byte(root: Path, tmp_path: Path) -
 def test_bump_refuses_uncommitted_sources(root: Path, tmp_path: Path) -> None:
     write(root, "crates/a/lib.rs", "edited\n")
     with pytest.raises(InputError, match="uncommitted"):
-        check.bump(load(root), tmp_path / "cache")
+        check.bump(load(root))
     # An edit outside the exported paths is nobody's business here.
     git(root, "checkout", "-q", "crates")
     write(root, "README.md", "edited\n")
-    check.bump(load(root), tmp_path / "cache")
+    check.bump(load(root))
 
 
 def test_drift_lists_the_files(root: Path, tmp_path: Path) -> None:
-    assert check.drift(load(root), tmp_path / "cache") is None
+    assert check.drift(load(root)) is None
     write(root, "crates/a/lib.rs", "two\n")
     write(root, "README.md", "not exported, so no drift\n")
     git(root, "commit", "-qam", "second")
-    found = check.drift(load(root), tmp_path / "cache")
+    found = check.drift(load(root))
     assert found is not None
     assert found.files == ("crates/a/lib.rs",)
 
@@ -223,11 +225,11 @@ def test_another_repository_by_url(root: Path, tmp_path: Path) -> None:
         "deps/pins.toml",
         (root / "deps" / "pins.toml").read_text().replace('git = "."', f'git = "file://{root}"'),
     )
-    source = resolve(load(host), tmp_path / "cache")
+    source = resolve(load(host))
     export(source, tmp_path / "out")
     assert files(tmp_path / "out")["crates/a/lib.rs"] == "one\n"
     with pytest.raises(InputError, match="worktree"):
-        resolve(load(host), tmp_path / "cache", WORKTREE)
+        resolve(load(host), WORKTREE)
 
 
 def test_the_command_line(
