@@ -2,6 +2,7 @@
 
 mod affinity;
 mod clock;
+mod command;
 mod config;
 mod error;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod types;
 
 pub use affinity::{Abandoned, Acquired, Hold, Lease, SessionAffinity, affinity_key};
 pub use clock::MAX_CLOCK_MS;
+pub use command::{RequestSpec, SessionSpec};
 pub use config::{
     AffinityConfig, AffinityMode, BindingMode, ClassConfig, DEFAULT_MAX_NUM_BATCHED_TOKENS,
     PolicyConfig, PrefillLoadModel, QueuePolicy, RouterConfig, SharedCacheType, WorkerConfig,

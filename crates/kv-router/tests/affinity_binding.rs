@@ -5,8 +5,8 @@ mod common;
 
 use common::*;
 use kv_router::{
-    AffinityConfig, AffinityMode, BindingMode, Candidate, ErrorKind, MAX_CLOCK_MS, OfflineRouter,
-    PlaceRequest, QueuePolicy, RouterConfig, SessionIdentity, affinity_key,
+    AffinityConfig, BindingMode, Candidate, ErrorKind, MAX_CLOCK_MS, OfflineRouter, PlaceRequest,
+    QueuePolicy, RouterConfig, SessionIdentity, affinity_key,
 };
 
 /// Binds session `name` with request `id` and ends the request; gives the candidate.
