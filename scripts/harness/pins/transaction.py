@@ -48,7 +48,12 @@ def write_all(root: Path, before: Mapping[str, bytes], after: Mapping[str, bytes
         entries = [[str(target), str(saved)] for target, saved in old.items()]
         _write_journal(journal, entries)
         with _unkillable():
-            _exchange(fresh, old)
+            try:
+                for target, temporary in fresh.items():
+                    temporary.replace(target)
+            except BaseException:
+                recover(root)
+                raise
             journal.unlink()
     except OSError as error:
         raise InputError(
@@ -57,7 +62,9 @@ def write_all(root: Path, before: Mapping[str, bytes], after: Mapping[str, bytes
             fix="make room, or make the files and folders writable, and run it again",
         ) from error
     finally:
-        for leftover in (*fresh.values(), *old.values()):
+        # While there is a journal, the old files are what it puts back.
+        saved = () if journal.exists() else old.values()
+        for leftover in (*fresh.values(), *saved):
             with contextlib.suppress(OSError):
                 leftover.unlink(missing_ok=True)
 
@@ -122,18 +129,6 @@ def _write_journal(journal: Path, entries: list[list[str]]) -> None:
         temporary.replace(journal)
     except BaseException:
         temporary.unlink(missing_ok=True)
-        raise
-
-
-def _exchange(fresh: Mapping[Path, Path], old: Mapping[Path, Path]) -> None:
-    done: list[Path] = []
-    try:
-        for target, temporary in fresh.items():
-            temporary.replace(target)
-            done.append(target)
-    except BaseException:
-        for target in done:
-            old[target].replace(target)
         raise
 
 

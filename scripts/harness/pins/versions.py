@@ -202,7 +202,8 @@ def respell(old: str, pin: str, grammar: str) -> str | None:
     if version is None or before is None:
         return None
     new = _spell(old, before, version, pin, grammar)
-    if new is None or _spell(new, version, before, old, grammar) != old:
+    after = parse(new) if new is not None else None
+    if new is None or after is None or _spell(new, after, before, old, grammar) != old:
         return None
     return new
 
