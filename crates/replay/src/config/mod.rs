@@ -136,7 +136,7 @@ impl ReplayConfig {
         at_least_one("trace.block_size", self.trace.block_size)?;
         self.engine.check()?;
         self.router.check()?;
-        if self.trace.block_size % self.engine.block_size != 0 {
+        if !self.trace.block_size.is_multiple_of(self.engine.block_size) {
             return Err(ConfigError::new(
                 "engine.block_size",
                 format!(

@@ -103,7 +103,11 @@ impl Placement {
     pub(super) fn next_wakeup(&self) -> Option<Nanos> {
         match self {
             Self::RoundRobin { .. } => None,
-            Self::Kv(router) => router.core.next_wakeup_ms().map(time::from_ms),
+            Self::Kv(router) => router.core.next_wakeup_ms().map(|ms| {
+                let at = time::from_ms(ms);
+                // Never a hair before it: the clock would stand still.
+                if time::to_ms(at) < ms { at + 1 } else { at }
+            }),
         }
     }
 

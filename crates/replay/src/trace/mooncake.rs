@@ -37,7 +37,7 @@ pub(super) fn load(
                 add(&mut builder, row, &mut hash_ids, config.block_size, place)
             });
             added.map_err(|problem| lines.problem(problem))?;
-            if builder.len() % ROWS_PER_CALL == 0 && watch(builder.len()).is_break() {
+            if builder.len().is_multiple_of(ROWS_PER_CALL) && watch(builder.len()).is_break() {
                 return Err(Error::Interrupted);
             }
         }

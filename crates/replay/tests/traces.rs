@@ -1,0 +1,359 @@
+//! What the loader accepts, warns about and refuses.
+
+mod common;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use common::{config, file, load};
+use replay::{Error, Trace};
+use serde_json::json;
+
+const GOOD: &str =
+    r#"{"timestamp": 7, "input_length": 20, "output_length": 3, "hash_ids": [1, 2]}"#;
+
+fn trace(text: &str) -> Trace {
+    load(text, &config(json!({}))).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// What is wrong with the line, after checking that it is the right one.
+fn refused(text: &str, line: u64) -> String {
+    match load(text, &config(json!({}))) {
+        Err(Error::Trace(error)) => {
+            assert_eq!(error.line, Some(line), "{text}: {error}");
+            assert!(!error.problem.expected.is_empty() && !error.problem.fix.is_empty());
+            error.problem.what
+        }
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+/// The good line with a field changed (`None` removes it).
+fn changed(field: &str, value: Option<&str>) -> String {
+    let mut row: serde_json::Map<String, serde_json::Value> = serde_json::from_str(GOOD).unwrap();
+    row.remove(field);
+    let mut text = serde_json::to_string(&row).unwrap();
+    if let Some(value) = value {
+        text.truncate(text.len() - 1);
+        text += &format!(", {field:?}: {value}}}");
+    }
+    text
+}
+
+#[test]
+fn a_plain_row_is_read() {
+    let trace = trace(GOOD);
+    let request = &trace.requests[0];
+    assert_eq!(
+        (request.at, request.input, request.output, request.turn),
+        (0, 20, 3, 0)
+    );
+    assert_eq!(trace.request_name(0), "request_1");
+    assert!(trace.warnings.is_empty());
+    assert_eq!(trace.sources[0].sha256.len(), 64);
+}
+
+#[test]
+fn other_names_of_fields_mean_the_same() {
+    let other =
+        r#"{"created_time": 7, "input_tokens": 20, "output_tokens": 3, "hash_ids": [1, 2]}"#;
+    assert_eq!(trace(other).requests, trace(GOOD).requests);
+}
+
+#[test]
+fn without_an_input_length_the_blocks_are_full() {
+    assert_eq!(trace(&changed("input_length", None)).requests[0].input, 32);
+}
+
+#[test]
+fn wrong_values_are_refused() {
+    let message = |field, value| refused(&format!("{GOOD}\n{}", changed(field, Some(value))), 2);
+    for (field, value, what) in [
+        ("input_length", "0", "input_length is 0"),
+        ("input_length", "-5", "input_length is -5"),
+        ("input_length", "1.5", "input_length is 1.5"),
+        ("input_length", "\"20\"", "input_length is \"20\""),
+        ("input_length", "true", "input_length is true"),
+        ("input_length", "[20]", "input_length is a list"),
+        (
+            "input_length",
+            "33",
+            "2 hash ids cover 32 tokens, but input_length is 33",
+        ),
+        ("output_length", "-1", "output_length is -1"),
+        ("output_length", "1000000001", "output_length is 1000000001"),
+        ("output_length", "null", "output_length is missing"),
+        ("timestamp", "\"now\"", "timestamp is \"now\""),
+        ("timestamp", "{}", "timestamp is an object"),
+        (
+            "timestamp",
+            "NaN",
+            "column 69: NaN and Infinity are not JSON",
+        ),
+        ("hash_ids", "[]", "hash_ids is missing"),
+        ("hash_ids", "null", "the list of ids is null"),
+        ("hash_ids", "5", "the list of ids is 5"),
+        ("hash_ids", "[1, -2]", "entry 2 of the list of ids is -2"),
+        ("hash_ids", "[1, 2.5]", "entry 2 of the list of ids is 2.5"),
+        (
+            "hash_ids",
+            "[1, \"2\"]",
+            "entry 2 of the list of ids is \"2\"",
+        ),
+        (
+            "hash_ids",
+            "[18446744073709551616, 2]",
+            "entry 1 of the list of ids is 18446744073709552000",
+        ),
+        ("delay", "5", "a delay on a request that follows no other"),
+        ("delay_ms", "-5", "delay_ms is -5"),
+        ("request_id", "[]", "request_id is a list"),
+        ("session_id", "\"\"", "session_id is \"\""),
+        (
+            "output_token_ids",
+            "[1, 2]",
+            "2 output_token_ids for output_length 3",
+        ),
+        (
+            "input_tokens",
+            "20",
+            "input_tokens is given twice, or under both of its names",
+        ),
+    ] {
+        assert_eq!(message(field, value), what, "{field}: {value}");
+    }
+}
+
+#[test]
+fn missing_fields_are_named() {
+    for field in ["output_length", "hash_ids"] {
+        assert_eq!(
+            refused(&changed(field, None), 1),
+            format!("{field} is missing")
+        );
+    }
+}
+
+#[test]
+fn what_is_not_a_json_object_is_refused_with_its_line() {
+    let deep = "[".repeat(100_000);
+    let cut = &GOOD[..40];
+    for line in ["[1]", "5", "{", "{} {}", "hello", cut, deep.as_str()] {
+        let what = refused(&format!("{GOOD}\n\n{line}\n"), 3);
+        assert!(what.starts_with("not a JSON object"), "{what}");
+    }
+    let nested = changed(
+        "extra",
+        Some(&format!("{}{}", "[".repeat(1000), "]".repeat(1000))),
+    );
+    assert!(
+        load(&nested, &config(json!({}))).is_ok(),
+        "an unknown field may be deep"
+    );
+}
+
+#[test]
+fn a_nul_byte_is_refused_and_text_that_is_not_utf8() {
+    assert_eq!(refused(&format!("{GOOD}\n\0"), 2), "holds a NUL byte");
+    let path = file("");
+    std::fs::write(&path, [GOOD.as_bytes(), b"\n\xff\n"].concat()).unwrap();
+    let error = Trace::load(&[path], &config(json!({})).trace, &mut |_| {
+        ControlFlow::Continue(())
+    });
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .contains(":2: byte 1 of the line is not UTF-8")
+    );
+}
+
+#[test]
+fn a_byte_order_mark_and_other_line_ends_mean_nothing() {
+    let odd = format!("\u{feff}{GOOD}\r\n\r\n{GOOD}");
+    assert_eq!(
+        trace(&odd).requests,
+        trace(&format!("{GOOD}\n{GOOD}\n")).requests
+    );
+}
+
+#[test]
+fn a_file_without_requests_is_refused() {
+    for text in ["", "\n \n"] {
+        let error = load(text, &config(json!({}))).unwrap_err().to_string();
+        assert!(error.contains("holds no requests"), "{error}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let load = |path: &str| {
+        let config = config(json!({}));
+        let paths = [path.into()];
+        Trace::load(&paths, &config.trace, &mut |_| ControlFlow::Continue(()))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(load("/nowhere/trace.jsonl").starts_with("/nowhere/trace.jsonl: cannot be read"));
+    assert!(load(env!("CARGO_TARGET_TMPDIR")).contains(": is a directory"));
+    let packed = file("");
+    std::fs::write(&packed, [0x28, 0xb5, 0x2f, 0xfd, 0]).unwrap();
+    assert!(load(packed.to_str().unwrap()).contains("is packed with zstd"));
+}
+
+#[test]
+fn gzip_is_read_and_a_cut_gzip_is_refused() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    for _ in 0..100 {
+        writeln!(packed, "{GOOD}").unwrap();
+    }
+    let packed = packed.finish().unwrap();
+    let read = |bytes: &[u8]| {
+        let path = file("");
+        std::fs::write(&path, bytes).unwrap();
+        let config = config(json!({}));
+        Trace::load(&[path], &config.trace, &mut |_| ControlFlow::Continue(()))
+    };
+    assert_eq!(read(&packed).unwrap().requests.len(), 100);
+    let error = read(&packed[..packed.len() / 2]).unwrap_err().to_string();
+    assert!(error.contains("cannot be read on"), "{error}");
+}
+
+#[test]
+fn a_request_id_is_given_once() {
+    let row = changed("request_id", Some("\"a\""));
+    let other = changed("request_id", Some("7"));
+    let both = trace(&format!("{row}\n{other}\n{GOOD}"));
+    assert_eq!(both.request_name(0), "a");
+    assert_eq!(both.request_name(1), "7");
+    assert_eq!(both.request_name(2), "request_3");
+    let what = refused(&format!("{row}\n{GOOD}\n{row}"), 3);
+    assert_eq!(what, "request_id \"a\" was given on line 1 already");
+}
+
+#[test]
+fn unknown_fields_are_named_once_with_their_line() {
+    let odd = changed("temperture", Some("0.5"));
+    let found = trace(&format!("{GOOD}\n{odd}\n{odd}")).warnings;
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].code, found[0].count), ("unknown-field", 2));
+    assert_eq!(found[0].place.line, 2);
+    assert!(found[0].what.contains("temperture"));
+}
+
+#[test]
+fn fields_without_effect_and_surplus_ids_are_named() {
+    let codes = |text: &str| -> Vec<&str> {
+        trace(text)
+            .warnings
+            .iter()
+            .map(|warning| warning.code)
+            .collect()
+    };
+    assert_eq!(codes(&changed("priority", Some("3"))), ["unused-field"]);
+    assert_eq!(
+        codes(&changed("output_token_ids", Some("[1, 2, 3]"))),
+        ["unused-field"]
+    );
+    assert_eq!(
+        codes(&changed("hash_ids", Some("[1, 2, 3]"))),
+        ["surplus-hash-ids"]
+    );
+    assert_eq!(codes(&changed("timestamp", None)), ["missing-timestamp"]);
+    assert_eq!(codes(GOOD), [""; 0]);
+}
+
+#[test]
+fn time_starts_with_the_first_arrival_and_a_missing_timestamp_is_zero() {
+    let at = |text: &str| -> Vec<u64> {
+        trace(text)
+            .requests
+            .iter()
+            .map(|request| request.at / 1_000_000)
+            .collect()
+    };
+    let row = |time: &str| changed("timestamp", Some(time));
+    assert_eq!(at(&format!("{}\n{}", row("150"), row("100"))), [50, 0]);
+    assert_eq!(
+        at(&format!("{}\n{}", changed("timestamp", None), row("100"))),
+        [0, 100]
+    );
+    let error = load(
+        &format!("{}\n{}", row("0"), row("1e13")),
+        &config(json!({})),
+    )
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("the trace spans 10000000000000 ms"),
+        "{error}"
+    );
+}
+
+#[test]
+fn turns_of_a_session_follow_each_other() {
+    let row = |extra: &str| {
+        format!(
+            r#"{{"session_id": "s", "input_length": 16, "output_length": 1, "hash_ids": [1], {extra}}}"#
+        )
+    };
+    let delays = |rows: &[String]| -> Vec<(u32, u64)> {
+        let found = trace(&rows.join("\n"));
+        found
+            .requests
+            .iter()
+            .map(|turn| (turn.turn, turn.delay / 1_000_000))
+            .collect()
+    };
+    let rows = [
+        row("\"timestamp\": 100"),
+        row("\"timestamp\": 130"),
+        row("\"delay\": 7"),
+    ];
+    assert_eq!(delays(&rows), [(0, 0), (1, 30), (2, 7)]);
+    let backwards = [row("\"timestamp\": 100"), row("\"timestamp\": 99")].join("\n");
+    assert!(refused(&backwards, 2).contains("-1 ms after the one before it"));
+}
+
+#[test]
+fn block_size_of_the_trace_decides_how_many_ids_are_needed() {
+    let config = config(json!({"trace": {"block_size": 512}}));
+    let text = r#"{"timestamp": 0, "input_length": 513, "output_length": 1, "hash_ids": [1]}"#;
+    let error = load(text, &config).unwrap_err().to_string();
+    assert!(
+        error.contains("expected 2 hash ids of 512 tokens"),
+        "{error}"
+    );
+    assert!(error.contains("--trace-block-size"), "{error}");
+}
+
+#[test]
+fn several_files_are_one_trace() {
+    let paths = [file(GOOD), file(&changed("timestamp", Some("9")))];
+    let config = config(json!({}));
+    let found = Trace::load(&paths, &config.trace, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(found.requests.len(), 2);
+    assert_eq!(found.requests[1].at, 2_000_000);
+    assert_eq!(found.requests[0].leaf, found.requests[1].leaf);
+    assert_eq!(found.sources.len(), 2);
+}
+
+#[test]
+fn reading_stops_when_the_host_asks() {
+    let text = vec![GOOD; 3000].join("\n");
+    let path = file(&text);
+    let found = Trace::load(&[path], &config(json!({})).trace, &mut |_| {
+        ControlFlow::Break(())
+    });
+    assert!(matches!(found, Err(Error::Interrupted)));
+}
+
+#[test]
+fn the_sample_is_a_clean_trace() {
+    let config = config(json!({"trace": {"block_size": 512}}));
+    let found = load(&replay::trace::sample::sample(300, 5), &config).unwrap();
+    assert_eq!(found.requests.len(), 300);
+    assert!(found.warnings.is_empty());
+    assert!(found.requests.iter().any(|request| request.turn > 2));
+}
