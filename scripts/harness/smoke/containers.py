@@ -20,7 +20,9 @@ def owner() -> str:
 
 def remove_containers(client: docker.DockerClient, *, of_this_process: bool) -> None:
     """Remove the containers of this process, or those of runs whose process is gone."""
-    for container in client.containers.list(all=True, filters={"label": [LABEL]}):
+    for container in client.containers.list(
+        all=True, filters={"label": [LABEL]}, ignore_removed=True
+    ):
         label = str(container.labels[LABEL])
         host, _, process = label.rpartition(":")
         gone = host == socket.gethostname() and not Path("/proc", process).exists()

@@ -106,8 +106,17 @@ def _traces(root: Path, given: Path | None, cases: Sequence[Case]) -> dict[str, 
 
 
 def _interpreters(names: Sequence[str]) -> dict[str, Interpreter]:
-    found = [find_interpreter(name) for name in names or (sys.executable,)]
-    return {f"{HOST}-{interpreter.version}": interpreter for interpreter in found}
+    found: dict[str, Interpreter] = {}
+    for name in names or (sys.executable,):
+        interpreter = find_interpreter(name)
+        lane = f"{HOST}-{interpreter.version}"
+        if lane in found:
+            raise InputError(
+                f"two Pythons {interpreter.version}: {found[lane].path} and {interpreter.path}",
+                fix="name one of them with --python",
+            )
+        found[lane] = interpreter
+    return found
 
 
 def _image_lanes(client: docker.DockerClient, names: Sequence[str]) -> dict[str, ImageLane]:

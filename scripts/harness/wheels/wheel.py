@@ -112,21 +112,35 @@ class Wheel:
 
     @cached_property
     def record(self) -> tuple[RecordRow, ...] | None:
-        """The rows of RECORD; None where it is absent. Short rows are filled with empty fields."""
+        """The rows of RECORD; None where it is absent or no CSV. Short rows get empty fields."""
         data = self.read_info("RECORD")
         if data is None:
             return None
-        rows = csv.reader(io.StringIO(data.decode("utf-8", "replace")))
+        try:
+            rows = list(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+        except csv.Error:
+            return None
         return tuple(RecordRow(*[*row, "", ""][:3]) for row in rows if row)
 
     @cached_property
-    def console_scripts(self) -> dict[str, str]:
-        """The console scripts: command name to `module:object`."""
+    def entry_points(self) -> configparser.ConfigParser | None:
+        """The sections of entry_points.txt, empty where there is none; None where it is no INI."""
         data = self.read_info("entry_points.txt")
         parser = configparser.ConfigParser(delimiters=("=",), interpolation=None)
         parser.optionxform = str  # type: ignore[assignment,method-assign]
-        parser.read_string((data or b"").decode("utf-8", "replace"))
-        return dict(parser["console_scripts"]) if "console_scripts" in parser else {}
+        try:
+            parser.read_string((data or b"").decode("utf-8", "replace"))
+        except configparser.Error:
+            return None
+        return parser
+
+    @property
+    def console_scripts(self) -> dict[str, str]:
+        """The console scripts: command name to `module:object`."""
+        parser = self.entry_points
+        if parser is None or "console_scripts" not in parser:
+            return {}
+        return dict(parser["console_scripts"])
 
     def named(self, name: str) -> bool:
         """Whether this is a wheel of the distribution `name`, in any spelling."""

@@ -37,6 +37,8 @@ class WheelSpec:
     requires: tuple[str, ...] = ()
     headers: tuple[str, ...] = ("Requires-Python: >=3.11",)
     info: dict[str, bytes] = field(default_factory=dict)
+    # In place of what would be written.
+    instead: dict[str, bytes] = field(default_factory=dict)
     # Appended after RECORD was made: bytes that it does not describe.
     late: Iterable[tuple[str | zipfile.ZipInfo, bytes]] = ()
     record: str | None = None
@@ -66,6 +68,7 @@ class WheelSpec:
             f"{self.dist_info}/METADATA": ("\n".join(metadata) + "\n").encode(),
             f"{self.dist_info}/WHEEL": ("\n".join(wheel) + "\n").encode(),
             **{f"{self.dist_info}/{name}": data for name, data in self.info.items()},
+            **self.instead,
         }
 
     def write(self, folder: Path) -> Path:

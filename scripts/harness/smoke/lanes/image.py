@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import time
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.errors import ToolError
 from harness.smoke.containers import LABEL, owner
 from harness.smoke.image_facts import ImageFacts
 from harness.smoke.lanes.lane import Kind, Program, Work
@@ -56,12 +58,22 @@ class ImageLane:
 
         Raises NoGpuError where the lane wants a GPU and the engine has none.
         """
+        import docker
+        import requests
+
         volumes = {str(work.inputs): INPUTS, str(work.out): OUT, str(self.scripts): SCRIPTS}
         if work.trace:
             volumes[str(work.trace.resolve())] = f"{TRACE}/{work.trace.name}"
         entrypoint = [PYTHON] if program == "python" else None
         started = time.monotonic()
-        code, stdout, stderr = self._run(args, entrypoint, volumes, timeout)
+        try:
+            code, stdout, stderr = self._run(args, entrypoint, volumes, timeout)
+        except (docker.errors.DockerException, requests.RequestException) as error:
+            raise ToolError(
+                f"the engine failed: {error}",
+                where=self.name,
+                fix="see that `docker version` shows a server, then run it again",
+            ) from error
         return Outcome(
             self._equivalent(args, entrypoint, volumes),
             TIMED_OUT if code is None else code,
@@ -112,7 +124,9 @@ class ImageLane:
                 code = int(container.wait(timeout=timeout)["StatusCode"])
             except (requests.ReadTimeout, requests.ConnectionError):
                 code = None
-                container.kill()
+                # It may have ended by itself in this very moment.
+                with contextlib.suppress(docker.errors.APIError):
+                    container.kill()
             logs = [
                 bytes(container.logs(stdout=wanted, stderr=not wanted)) for wanted in (True, False)
             ]

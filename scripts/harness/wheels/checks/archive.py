@@ -7,7 +7,6 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from harness.wheels.findings import Finding
 from harness.wheels.wheel import Wheel
@@ -58,7 +57,7 @@ def _unsafe(info: zipfile.ZipInfo) -> str | None:
     name = info.orig_filename
     if not name or "\0" in name or any(ord(char) < 32 for char in name):
         return "control characters in the name"
-    if "\\" in name or name.startswith("/") or PurePosixPath(name).parts[0].endswith(":"):
+    if "\\" in name or name.startswith("/") or name[1:2] == ":":
         return "an absolute name or one with backslashes"
     if any(part in {"..", "."} for part in name.rstrip("/").split("/")) or "//" in name:
         return "a name that climbs out of its folder"

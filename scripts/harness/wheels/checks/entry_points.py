@@ -10,6 +10,14 @@ from harness.wheels.wheel import Wheel
 
 def check(wheel: Wheel) -> Iterator[Finding]:
     """Report console scripts whose module is not in the wheel."""
+    if wheel.entry_points is None:
+        yield Finding(
+            "entry-point",
+            wheel.filename,
+            "entry_points.txt can't be read",
+            member=f"{wheel.dist_info}/entry_points.txt",
+            fix="correct [project.scripts]",
+        )
     for command, target in sorted(wheel.console_scripts.items()):
         module = target.partition(":")[0].strip()
         if not _has_module(wheel, module):

@@ -86,7 +86,10 @@ def _version(wheel: Wheel) -> Iterator[Finding]:
 
 def _tags(wheel: Wheel) -> Iterator[Finding]:
     listed = wheel.wheel_headers.get_all("Tag") or []
-    inside = {tag for text in listed for tag in parse_tag(str(text))}
+    try:
+        inside = {tag for text in listed for tag in parse_tag(str(text))}
+    except ValueError:
+        inside = set()
     if inside != wheel.tags:
         yield Finding(
             "tag-mismatch",

@@ -19,7 +19,7 @@ ALGORITHMS = ("sha256", "sha384", "sha512")
 def check(wheel: Wheel) -> Iterator[Finding]:
     """Report members that RECORD does not describe as they are."""
     if wheel.record is None:
-        yield Finding("record-missing", wheel.filename, "the wheel has no RECORD", fix=FIX)
+        yield Finding("record-missing", wheel.filename, "the wheel has no readable RECORD", fix=FIX)
         return
     unhashed = {f"{wheel.dist_info}/{name}" for name in UNHASHED}
     listed: set[str] = set()
