@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from harness.console import log
+from harness.console import log, note, step
 from harness.smoke.acceptance import Trace, compare_lanes, run_case
 from harness.smoke.case import Case
 from harness.smoke.containers import remove_containers
@@ -60,6 +60,11 @@ class Plan:
 def run(plan: Plan) -> list[Result]:
     """Run the plan and return every result; the evidence is written on the way."""
     plan.evidence.clear()
+    revision = plan.house.manifest.revision
+    step(f"Smoke of {plan.house.folder}, source {revision}")
+    note(f"lanes: {', '.join([*plan.interpreters, *plan.images])}")
+    if plan.cut is not None:
+        note(f"network of the host lanes: cut by {plan.cut.how}")
     started = time.monotonic()
     collected: list[Result] = []
     with ExitStack() as stack:
@@ -81,6 +86,8 @@ def run(plan: Plan) -> list[Result]:
             for result in results:
                 plan.evidence.write(result)
                 collected.append(result)
+                if not log.is_terminal:
+                    note(f"{result.lane}: {result.case}: {result.verdict}")
             failed = sum(result.verdict == "failed" for result in collected)
             progress.update(task, completed=len(collected), failed=failed)
 
