@@ -128,8 +128,9 @@ def sample_trace(requests: int = 200, seed: int = 1) -> str:
 
 
 def _document(document: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> dict[str, Any]:
-    # A deep copy: the options are written into it.
-    copy: dict[str, Any] = json.loads(json.dumps(dict(document or {})))
-    config.check_names(copy)
+    # A deep copy: the options are written into it. What JSON has no type for (a date of a TOML
+    # file) becomes text, which the core then refuses by name.
+    copy: dict[str, Any] = json.loads(json.dumps(dict(document or {}), default=str))
     options.apply(copy, settings)
+    config.check(copy)
     return copy

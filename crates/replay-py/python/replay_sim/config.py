@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,11 +35,13 @@ def load(path: Path) -> tuple[dict[str, Any], list[Path]]:
     return document, [path.parent / item for item in paths]
 
 
-def check_names(document: Mapping[str, Any]) -> None:
-    """Refuse unknown settings, with the nearest known one.
+def check(document: Mapping[str, Any]) -> None:
+    """Refuse unknown settings, with the nearest known one, and numbers that JSON cannot carry.
+
+    The core checks everything else.
 
     Raises:
-        ConfigError: a setting does not exist.
+        ConfigError: a setting does not exist, or is not finite.
     """
     known = json.loads(_core.resolve_config("{}"))
     # The model of a timing decides which settings it has: the core checks those.
@@ -52,6 +55,8 @@ def _check_table(prefix: str, table: Mapping[str, Any], known: Mapping[str, Any]
             near = difflib.get_close_matches(key, known, n=1)
             fix = f"did you mean {prefix}{near[0]}?" if near else f"use one of {', '.join(known)}"
             raise ConfigError(f"{prefix}{key}: there is no such setting\n  fix: {fix}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{prefix}{key}: {value} is not a number\n  fix: give a finite one")
         inner = known[key]
         if isinstance(inner, Mapping):
             if not isinstance(value, Mapping):

@@ -37,7 +37,7 @@ def _latencies(result: Result) -> Table:
 def _totals(result: Result) -> Table:
     summary, settings = result.summary, result.report["configuration"]
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
+    table.add_column(style="bold cyan")
     table.add_column()
     done = f"{summary['completed_requests']:,} of {summary['num_requests']:,} completed"
     for count, word in (

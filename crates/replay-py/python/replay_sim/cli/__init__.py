@@ -33,8 +33,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; every error becomes one message and an exit code."""
-    arguments = build_parser().parse_args(argv)
     try:
+        arguments = build_parser().parse_args(argv)
         arguments.run(arguments)
         sys.stdout.flush()
         return OK

@@ -1,0 +1,1 @@
+"""Tests of the `replay-sim` wheel, as installed."""
