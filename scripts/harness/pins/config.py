@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from harness.errors import InputError
-from harness.pins import toml, versions
+from harness.pins import toml, versions, walk
+from harness.pins.catalogue import CODES
 from harness.pins.text import Document, Located, Traced
 from harness.pins.tokens import crate_id, distribution_id, image_id, repository_id
 
@@ -21,10 +22,10 @@ SEVERITIES = ("off", "note", "warning", "error")
 REVISION = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
-_LISTS = ("crates", "distributions", "images", "build-args", "actions")
-_STRINGS = ("name", "version", "revision", "repository", "digest", "toolchain")
+PIN_LISTS = ("crates", "distributions", "images", "build-args", "actions")
+PIN_STRINGS = ("name", "version", "revision", "repository", "digest", "toolchain")
 _SOURCE_KEYS = ("git", "revision", "tree", "paths")
-_POLICY_KEYS = ("exclude", "unknown-revisions", "unpinned-refs", "retired", "require", "allow")
+POLICY_KEYS = ("exclude", "unknown-revisions", "unpinned-refs", "retired", "require", "allow")
 _ALLOW_KEYS = ("code", "file", "name", "reason")
 
 
@@ -204,8 +205,8 @@ class _Loader:
         return tuple(self.document.located(item) for item in items)
 
     def pin(self, table: toml.Table) -> Pin:
-        self.known_keys(table, _STRINGS + _LISTS, "a pin")
-        values = {key: self.string(table, key) for key in _STRINGS}
+        self.known_keys(table, PIN_STRINGS + PIN_LISTS, "a pin")
+        values = {key: self.string(table, key) for key in PIN_STRINGS}
         name = values["name"]
         if name is None:
             raise self.fail("a pin without a name", table.at, 'add `name = "…"`')
@@ -217,7 +218,7 @@ class _Loader:
         self.check(table, "toolchain", ("rust", "python").__contains__, "rust or python")
         if values["digest"] is not None and not table.get("images"):
             raise self.fail("a digest needs images", table.keys_at["digest"].anchor)
-        names = {key: tuple(item.text for item in self.strings(table, key)) for key in _LISTS}
+        names = {key: tuple(item.text for item in self.strings(table, key)) for key in PIN_LISTS}
         toolchain = values["toolchain"]
         return Pin(
             name=name.text,
@@ -253,13 +254,16 @@ class _Loader:
 
     def policy(self, root: toml.Table) -> Policy:
         table = root.table("policy")
-        self.known_keys(table, _POLICY_KEYS, "[policy]")
+        self.known_keys(table, POLICY_KEYS, "[policy]")
         for key in ("unknown-revisions", "unpinned-refs"):
             self.check(table, key, SEVERITIES.__contains__, f"one of {', '.join(SEVERITIES)}")
             self.string(table, key)
+        for item in (*self.strings(table, "exclude"), *self.strings(table, "require")):
+            self.glob(item)
         for path in self.strings(table, "require"):
             if PurePosixPath(path.text).is_absolute() or ".." in PurePosixPath(path.text).parts:
-                raise self.fail("require names paths inside the repository", table.at)
+                at = table.keys_at["require"].anchor
+                raise self.fail("require names paths inside the repository", at)
         allow = tuple(self.allow(item) for item in table.tables("allow"))
         unknown, unpinned = table.string("unknown-revisions"), table.string("unpinned-refs")
         return Policy(
@@ -271,6 +275,15 @@ class _Loader:
             allow=allow,
         )
 
+    def glob(self, item: Located) -> None:
+        try:
+            walk.glob(item.text)
+        except re.error as error:
+            line, _ = self.document.position(item.span.start)
+            raise InputError(
+                f"{item.text!r} is not a glob: {error}", where=f"{self.document.path}:{line}"
+            ) from error
+
     def allow(self, table: toml.Table) -> Allow:
         self.known_keys(table, _ALLOW_KEYS, "[[policy.allow]]")
         values = {key: self.string(table, key) for key in _ALLOW_KEYS}
@@ -279,6 +292,11 @@ class _Loader:
             raise self.fail("an allowance needs a reason", table.at, 'add `reason = "…"`')
         if not any(values.values()):
             raise self.fail("an allowance needs a code, a file or a name", table.at)
+        if values["file"] is not None:
+            self.glob(values["file"])
+        code = table.string("code")
+        if code is not None and code.text not in CODES:
+            raise self.fail(f"no such code: {code.text}", code.anchor, _near(code.text, CODES))
         texts = {key: value.text if value else None for key, value in values.items()}
         first = next(value for value in values.values() if value is not None)
         return Allow(at=first, reason=reason.text, **texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -119,28 +120,24 @@ class Repository:
         self.by_path[reading.document.path] = reading
 
     def _follow_includes(self) -> None:
-        """Read included requirement files whose names do not tell what they are."""
+        """Read requirement files whose names do not tell what they are: included, or compiled."""
         from harness.pins.readers import requirements
 
         queue = list(self.readings)
         while queue:
-            reading = queue.pop()
-            for fact in reading.facts:
-                for path, _ in fact.includes if isinstance(fact, RequirementFile) else ():
-                    known = self.by_path.get(path)
-                    if known is not None and any(
-                        isinstance(fact, RequirementFile) for fact in known.facts
-                    ):
-                        continue
-                    if (data := self.data(path)) is None or path not in self.paths:
-                        continue
-                    fresh = Reading(Document(path, data))
-                    if fresh.document.readable:
-                        requirements.read_as_requirements(fresh)
-                    if known is not None:
-                        self.readings.remove(known)
-                    self._add(fresh)
-                    queue.append(fresh)
+            for path in _named_by(queue.pop()):
+                known = self.by_path.get(path)
+                if known is not None and any(isinstance(f, RequirementFile) for f in known.facts):
+                    continue
+                if path not in self.paths or (data := self.data(path)) is None:
+                    continue
+                fresh = Reading(Document(path, data))
+                if fresh.document.readable:
+                    requirements.read_as_requirements(fresh)
+                if known is not None:
+                    self.readings.remove(known)
+                self._add(fresh)
+                queue.append(fresh)
 
     def claims(self) -> Iterator[tuple[Document, Claim]]:
         """Yield every claim with its document."""
@@ -154,6 +151,19 @@ class Repository:
             for fact in reading.facts:
                 if isinstance(fact, kind):
                     yield reading.document, fact
+
+
+def _named_by(reading: Reading) -> list[str]:
+    """Return the requirement files that a requirement file includes or was compiled from."""
+    found = []
+    folder = posixpath.dirname(reading.document.path)
+    for fact in reading.facts:
+        if isinstance(fact, RequirementFile):
+            found += [path for path, _ in fact.includes]
+            for name in fact.compiled_from:
+                if name.endswith((".in", ".txt")):
+                    found += [posixpath.normpath(name), posixpath.normpath(f"{folder}/{name}")]
+    return found
 
 
 def _content(path: str) -> bytes | None:

@@ -10,6 +10,7 @@ from harness.pins.text import UNRESOLVED, Document, Traced, join
 from harness.pins.tokens import Fault, Reading, RequirementFile
 
 NAME = "requirements"
+LOOKED_AT = 20
 _NAMES = re.compile(r"(?:.*[-_.])?(?:requirements|constraints|overrides)(?:[-_.].*)?\.(?:txt|in)")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
@@ -18,9 +19,10 @@ _OPTION = re.compile(r"\s--?[A-Za-z]")
 _HASH = re.compile(r"--hash[= ](\S*)")
 _GOOD_HASH = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:\s+|=)(\S.*)")
-_SNIFF = re.compile(
+# One line that only a requirement file has: an option, or a name with a version or a URL.
+_TELLING = re.compile(
     r"-[rce]\s|--[a-z-]+(?:[= ]|$)|git\+"
-    r"|[A-Za-z0-9][\w.-]*(?:\[[\w.,\s-]*\])?\s*(?:==|>=|~=|<=|@\s*\w+[+:])"
+    r"|[A-Za-z0-9][\w.-]*(?:\[[\w.,\s-]*\])?\s*(?:[=~!<>]=|[<>]|@\s*\w+[+:])"
 )
 _SOURCES = re.compile(r"#\s+(?:.*\s)?(?:pip-compile|pip compile)\s(.*)")
 
@@ -32,12 +34,25 @@ def is_named(path: str) -> bool:
 
 
 def sniff(document: Document) -> bool:
-    """Say whether the first line that is no comment looks like a requirement."""
-    for line in document.text[:20000].splitlines():
-        line = line.strip()
-        if line and not line.startswith("#"):
-            return bool(_SNIFF.match(line))
-    return False
+    """Say whether a file is one of requirements: all its first lines could be, and one must."""
+    text = document.text[:20000]
+    if _SOURCES.search(text[:4000]):
+        return True
+    lines = [
+        line
+        for line, _ in _logical_lines(
+            Document(document.path, text.encode("utf-8", "surrogateescape"))
+        )
+    ]
+    telling = False
+    for line in lines[:LOOKED_AT]:
+        body = _OPTION.split(_COMMENT.sub("", line.text), maxsplit=1)[0].strip()
+        telling = telling or bool(_TELLING.match(body))
+        if body and not body.startswith(("-", "git+", ".", "/")):
+            whole = Traced(body, range(len(body)))
+            if requirement.parse(_variables(whole)) is None:
+                return False
+    return telling
 
 
 def read(reading: Reading) -> None:

@@ -12,64 +12,12 @@ from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 
+from harness.pins.catalogue import NAMES
 from harness.pins.compare import Judgement, judge_all
 from harness.pins.config import Allow
 from harness.pins.findings import Edit, Finding, Related, place
 from harness.pins.repository import Repository
 from harness.pins.text import Span
-
-NAMES = (
-    "version_off_pin",
-    "revision_off_pin",
-    "digest_off_pin",
-    "repository_off_pin",
-    "range_excludes_pin",
-    "abbreviated_revision",
-    "moving_ref",
-    "moving_image",
-    "moving_toolchain",
-    "missing_digest",
-    "malformed_value",
-    "unresolved_value",
-    "label_off_pin",
-    "lock_behind_manifest",
-    "lock_behind_input",
-    "two_revisions",
-    "mixed_references",
-    "patch_overrides_pin",
-    "patch_unused",
-    "source_override",
-    "path_version_drift",
-    "static_version",
-    "semver_spelling",
-    "abi3_floor",
-    "double_pin",
-    "tag_two_digests",
-    "action_two_revisions",
-    "action_comment",
-    "toolchain_shadowed",
-    "toolchain_unpinned",
-    "toolchain_overridden",
-    "arg_out_of_scope",
-    "second_default",
-    "dead_cache_mount",
-    "frozen_lock",
-    "unlocked_build",
-    "lossy_number",
-    "missing_file",
-    "retired_name",
-    "include_cycle",
-    "unknown_revision",
-    "unreadable",
-    "detached_hash",
-    "malformed_hash",
-    "unhashed_requirement",
-    "malformed_requirement",
-    "ambiguous_source",
-    "invalid_dependency",
-    "empty_continuation",
-    "unused_policy",
-)
 
 
 class Context:
@@ -152,8 +100,3 @@ def off_pin(context: Context, code: str, judgement: Judgement, message: str) -> 
 def modules() -> list[ModuleType]:
     """Return every rule, in order."""
     return [import_module(f"harness.pins.rules.{name}") for name in NAMES]
-
-
-def code_of(name: str) -> str:
-    """Return the code of a rule module's name."""
-    return name.replace("_", "-")

@@ -1,0 +1,61 @@
+"""The rules in the order in which they run, and the codes that they report.
+
+A rule stands in `rules/NAME.py`; its code is the same name with dashes. The last rules look at what
+the others found.
+"""
+
+from __future__ import annotations
+
+NAMES = (
+    "version_off_pin",
+    "revision_off_pin",
+    "digest_off_pin",
+    "repository_off_pin",
+    "range_excludes_pin",
+    "abbreviated_revision",
+    "moving_ref",
+    "moving_image",
+    "moving_toolchain",
+    "missing_digest",
+    "malformed_value",
+    "unresolved_value",
+    "label_off_pin",
+    "lock_behind_manifest",
+    "lock_behind_input",
+    "two_revisions",
+    "mixed_references",
+    "patch_overrides_pin",
+    "patch_unused",
+    "source_override",
+    "path_version_drift",
+    "static_version",
+    "semver_spelling",
+    "abi3_floor",
+    "double_pin",
+    "tag_two_digests",
+    "action_two_revisions",
+    "action_comment",
+    "toolchain_shadowed",
+    "toolchain_unpinned",
+    "toolchain_overridden",
+    "arg_out_of_scope",
+    "second_default",
+    "dead_cache_mount",
+    "frozen_lock",
+    "unlocked_build",
+    "lossy_number",
+    "missing_file",
+    "retired_name",
+    "include_cycle",
+    "unknown_revision",
+    "unreadable",
+    "detached_hash",
+    "malformed_hash",
+    "unhashed_requirement",
+    "malformed_requirement",
+    "ambiguous_source",
+    "invalid_dependency",
+    "empty_continuation",
+    "unused_policy",
+)
+CODES = tuple(name.replace("_", "-") for name in NAMES)
