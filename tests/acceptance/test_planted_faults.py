@@ -18,7 +18,8 @@ from harness.smoke.lanes.host import find_interpreter
 from harness.smoke.lanes.image import ImageLane
 from harness.smoke.offline import Cut, find_cut, listener
 from harness.smoke.plan import load_house
-from harness.smoke.prepare import WheelhouseUnderTest, prepare_host, prepare_image
+from harness.smoke.prepare import WheelhouseUnderTest, prepare_image
+from harness.smoke.prepare_host import Bench, prepare_host
 from harness.smoke.result import Result
 from harness.wheels.audit import audit
 from harness.wheels.manifest import MANIFEST
@@ -46,14 +47,10 @@ def smoke_host(tmp_path: Path) -> Callable[..., Failures]:
 
     def run(folder: Path, cut: Cut | None = None) -> Failures:
         with listener() as port:
-            prepared = prepare_host(
-                "host",
-                find_interpreter(sys.executable),
-                tmp_path / "lane",
-                load_house(folder),
-                cut or find_cut(),
-                port,
-            )
+            interpreter = find_interpreter(sys.executable)
+            house = load_house(folder)
+            bench = Bench("host", interpreter, tmp_path / "lane", house, cut or find_cut())
+            prepared = prepare_host(bench, port)
         return failures(prepared.results)
 
     return run
@@ -122,6 +119,15 @@ def test_extension_from_elsewhere_on_the_path(
     assert f"{elsewhere}/kv_router/_core.abi3.so was loaded from" in said["loaded-extensions"]
 
 
+def test_file_that_uninstalling_leaves(planted: Path, smoke_host: Smoke) -> None:
+    """A wheel whose path file writes into site-packages when the interpreter starts."""
+    program = "import pathlib, site; pathlib.Path(site.getsitepackages()[0], 'left').touch()\n"
+    rewrite_wheel(planted, "rich", {"writes.pth": program.encode()})
+    said = smoke_host(planted)
+    assert list(said) == ["uninstall"]
+    assert "site-packages/left was left behind" in said["uninstall"]
+
+
 def test_network_not_cut(planted: Path, smoke_host: Smoke) -> None:
     said = smoke_host(planted, Cut((), "not cut"))
     assert list(said) == ["network-off"]
@@ -129,10 +135,11 @@ def test_network_not_cut(planted: Path, smoke_host: Smoke) -> None:
 
 
 def test_image_runs_as_root(cpu_lane: ImageLane, house: WheelhouseUnderTest) -> None:
-    name = "replay-sim:planted-root"
+    repository, tag = "replay-smoke", "planted-root"
+    name = f"{repository}:{tag}"
     container = cpu_lane.client.containers.create(cpu_lane.facts.id)
     try:
-        container.commit("replay-sim", "planted-root", conf={"User": "0:0"})
+        container.commit(repository, tag, conf={"User": "0:0"})
     finally:
         container.remove()
     try:
@@ -144,7 +151,7 @@ def test_image_runs_as_root(cpu_lane: ImageLane, house: WheelhouseUnderTest) -> 
     finally:
         cpu_lane.client.images.remove(name)
     assert sound == {}
-    assert list(said) == ["image-privileges"]
+    assert list(said) == ["image-privileges"], said
     assert "it runs as uid 0" in said["image-privileges"]
 
 

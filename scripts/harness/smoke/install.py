@@ -67,6 +67,11 @@ def install(
     return Installation(outcome, data, _pip(environment, ["check"], cut))
 
 
+def uninstall(environment: Path, entries: Sequence[Entry], cut: Cut) -> Outcome:
+    """Remove distributions from an environment."""
+    return _pip(environment, ["uninstall", "--yes", *(entry.name for entry in entries)], cut)
+
+
 def _pip(environment: Path, args: Sequence[str], cut: Cut) -> Outcome:
     python = environment / "bin" / "python"
     command = [*cut.prefix, sys.executable, "-I", "-m", "pip", "--isolated"]

@@ -24,12 +24,8 @@ from harness.smoke.lanes.host import Interpreter, end_running
 from harness.smoke.lanes.image import ImageLane
 from harness.smoke.lanes.lane import Lane
 from harness.smoke.offline import Cut, listener
-from harness.smoke.prepare import (
-    Prepared,
-    WheelhouseUnderTest,
-    prepare_host,
-    prepare_image,
-)
+from harness.smoke.prepare import Prepared, WheelhouseUnderTest, prepare_image
+from harness.smoke.prepare_host import Bench, prepare_host
 from harness.smoke.result import Result, judged, not_run
 from harness.wheels.audit import audit
 
@@ -141,9 +137,8 @@ def _preparations(plan: Plan, folder: Path, port: int) -> list[Callable[[], _Ste
     jobs: dict[str, Callable[[], Prepared]] = {}
     for name, interpreter in plan.interpreters.items():
         assert plan.cut is not None
-        jobs[name] = partial(
-            prepare_host, name, interpreter, folder / name, plan.house, plan.cut, port
-        )
+        bench = Bench(name, interpreter, folder / name, plan.house, plan.cut)
+        jobs[name] = partial(prepare_host, bench, port)
     for name, lane in plan.images.items():
         jobs[name] = partial(prepare_image, lane, plan.house, port)
     return [partial(_prepare, plan, name, job) for name, job in jobs.items()]

@@ -14,7 +14,8 @@ from harness.smoke.subjects import ROOTS
 pytestmark = [pytest.mark.pre_merge, pytest.mark.unit, pytest.mark.gpu_0]
 
 PAGE = (find_root(Path(__file__).parent) / "docs" / "smoke.md").read_text("utf-8")
-NAMES = [checks.name_of(check) for check in checks.ALL] + [name for name, *_ in gpu.CHECKS]
+NAMES = ["audit", "install", "install-router-alone", "uninstall", "any-user"]
+NAMES += [checks.name_of(check) for check in checks.ALL] + [name for name, *_ in gpu.CHECKS]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -39,7 +39,10 @@ def kind_of(name: str) -> Kind:
 
 @dataclass(frozen=True)
 class ImageLane:
-    """An image. It is run by id: a build that finishes meanwhile does not mix in."""
+    """An image, run as its own user unless `user` names another.
+
+    It is run by id: a build that finishes meanwhile does not mix in.
+    """
 
     name: str
     kind: Kind
@@ -47,6 +50,7 @@ class ImageLane:
     facts: ImageFacts
     scripts: Path
     gpus: bool = False
+    user: str | None = None
 
     def places(self, work: Work) -> dict[str, str]:
         """Return where the container sees the files."""
@@ -104,6 +108,7 @@ class ImageLane:
             security_opt=["no-new-privileges"],
             pids_limit=PIDS,
             labels={LABEL: owner()},
+            user=self.user,
             volumes={
                 path: {"bind": place, "mode": "rw" if place == OUT else "ro"}
                 for path, place in volumes.items()
@@ -143,6 +148,8 @@ class ImageLane:
         command += ["--pids-limit", str(PIDS)]
         if self.gpus:
             command += ["--gpus", "all"]
+        if self.user:
+            command += ["--user", self.user]
         for path, place in volumes.items():
             command += ["--volume", f"{path}:{place}:{'rw' if place == OUT else 'ro'}"]
         if entrypoint:

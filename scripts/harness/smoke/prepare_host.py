@@ -1,0 +1,100 @@
+"""The host lane's installs: the whole house, the router alone, and everything removed again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.smoke.install import Installation, install, make_environment, uninstall
+from harness.smoke.lanes.host import HostLane, Interpreter
+from harness.smoke.offline import Cut
+from harness.smoke.outcome import Outcome
+from harness.smoke.prepare import (
+    SCRIPT_FOLDER,
+    Prepared,
+    WheelhouseUnderTest,
+    check_lane,
+    no_facts,
+    run_probe,
+)
+from harness.smoke.result import Result, judged
+from harness.wheels.first_party import PACKAGES
+from harness.wheels.manifest import Entry
+
+ROUTER = "kv-router"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the installs of one lane are made: lane name, interpreter, folder, house, network."""
+
+    name: str
+    interpreter: Interpreter
+    folder: Path
+    house: WheelhouseUnderTest
+    cut: Cut
+
+    def install(self, purpose: str, entries: Sequence[Entry]) -> tuple[Path, Installation]:
+        """Install some of the wheels into a fresh environment."""
+        environment = make_environment(self.interpreter, self.folder / purpose)
+        return environment, install(environment, self.house.folder, entries, self.cut)
+
+
+def prepare_host(bench: Bench, port: int) -> Prepared:
+    """Install and check; the lane that comes out is the environment that holds everything."""
+    environment, installation = bench.install("all", bench.house.manifest.wheels)
+    result = judged(
+        bench.name,
+        "install",
+        "the wheelhouse installs into a clean environment, offline, by its hashes",
+        _failure(installation.outcome),
+        (installation.outcome,),
+    )
+    if result.verdict == "failed":
+        return Prepared(None, [result])
+    lane = HostLane(bench.name, environment, bench.cut)
+    checked = check_lane(lane, SCRIPT_FOLDER, bench.house, port, installation=installation)
+    return Prepared(lane, [result, _router_alone(bench, port), _uninstall(bench), *checked])
+
+
+def _failure(outcome: Outcome) -> list[str]:
+    if outcome.exit_code == 0:
+        return []
+    # pip explains a conflict on standard output, and only names it on standard error.
+    said = (outcome.stdout[-2000:] + outcome.stderr[-2000:]).decode("utf-8", "replace")
+    return [f"pip ended with {outcome.exit_code}: {said.strip()}"]
+
+
+def _router_alone(bench: Bench, port: int) -> Result:
+    entries = [entry for entry in bench.house.manifest.wheels if entry.name == ROUTER]
+    environment, installation = bench.install("router", entries)
+    problems = _failure(installation.outcome)
+    outcomes = [installation.outcome]
+    if not problems:
+        lane = HostLane(bench.name, environment, bench.cut)
+        outcome, found = run_probe(lane, SCRIPT_FOLDER, port, [PACKAGES[ROUTER]])
+        outcomes.append(outcome)
+        problems = _not_alone(found) if found else [no_facts(outcome)]
+    title = "the router's wheel installs and works without any other"
+    return judged(bench.name, "install-router-alone", title, problems, tuple(outcomes))
+
+
+def _not_alone(found: dict[str, Any]) -> list[str]:
+    installed = sorted(distribution["name"] for distribution in found["distributions"])
+    problems = [] if installed == [ROUTER] else [f"expected {ROUTER} alone, found {installed}"]
+    error = found["packages"][PACKAGES[ROUTER]]["error"]
+    return [*problems, f"it can't be imported: {error}"] if error else problems
+
+
+def _uninstall(bench: Bench) -> Result:
+    entries = bench.house.manifest.wheels
+    environment, installation = bench.install("uninstall", entries)
+    outcome = uninstall(environment, entries, bench.cut)
+    # The environment was made empty: what is there now, the wheels left behind.
+    left = [*environment.glob("lib/python3*/site-packages/*"), *environment.glob("share/*")]
+    problems = _failure(installation.outcome) or _failure(outcome)
+    problems += [f"{path.relative_to(environment)} was left behind" for path in sorted(left)]
+    title = "uninstalling leaves nothing behind"
+    return judged(bench.name, "uninstall", title, problems, (installation.outcome, outcome))
