@@ -48,7 +48,7 @@ def test_a_replay_prints_a_table_and_writes_files(
     assert (done.returncode, done.stderr) == (0, "")
     assert "200 of 200 completed" in done.stdout
     assert f"router {router}" in done.stdout
-    for label in ("TTFT", "ITL, all tokens", "ITL, per request", "E2E"):
+    for label in ("TTFT", "ITL, pooled", "ITL, request", "E2E"):
         assert label in done.stdout
     assert "\x1b" not in done.stdout
     assert json.loads(report.read_text())["summary"]["completed_requests"] == 200

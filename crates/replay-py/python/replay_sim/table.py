@@ -11,8 +11,8 @@ from replay_sim.api import Result
 LATENCIES = (
     ("TTFT", "ttft_ms"),
     ("TTST", "ttst_ms"),
-    ("ITL, all tokens", "itl_ms"),
-    ("ITL, per request", "tpot_ms"),
+    ("ITL, pooled", "itl_ms"),
+    ("ITL, request", "tpot_ms"),
     ("E2E", "e2e_latency_ms"),
 )
 STATISTICS = ("mean", "median", "p90", "p95", "p99", "max")
@@ -25,7 +25,7 @@ def render(result: Result) -> RenderableType:
 
 def _latencies(result: Result) -> Table:
     table = Table(title="Latency, simulated ms", title_justify="left")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for statistic in STATISTICS:
         table.add_column(statistic, justify="right")
     figures: dict[str, object] = dict(result.summary)
