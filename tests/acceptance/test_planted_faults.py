@@ -6,6 +6,7 @@ test_case.py), a half-written report and a dropped trace line (test_acceptance.p
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -135,7 +136,7 @@ def test_network_not_cut(planted: Path, smoke_host: Smoke) -> None:
 
 
 def test_image_runs_as_root(cpu_lane: ImageLane, house: WheelhouseUnderTest) -> None:
-    repository, tag = "replay-smoke", "planted-root"
+    repository, tag = "replay-smoke", f"planted-root-{os.getpid()}"
     name = f"{repository}:{tag}"
     container = cpu_lane.client.containers.create(cpu_lane.facts.id)
     try:

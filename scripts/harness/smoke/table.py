@@ -31,7 +31,7 @@ def print_results(results: Sequence[Result], evidence: Evidence, console: Consol
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("case", no_wrap=True)
     for lane in lanes:
-        table.add_column(escape(lane), overflow="fold")
+        table.add_column(escape(lane), overflow="fold", min_width=len("not run"))
     for case, row in by_case.items():
         table.add_row(escape(case), *(_cell(row.get(lane)) for lane in lanes))
     console.print(table)
@@ -55,7 +55,7 @@ def _shortened(problem: str) -> str:
 def _cell(result: Result | None) -> str:
     if result is None:
         return ""
-    seconds = f" {result.seconds:.1f} s" if result.is_case and result.outcomes else ""
+    seconds = f" {result.seconds:.1f}s" if result.is_case and result.outcomes else ""
     return MARKS[result.verdict] + seconds
 
 
