@@ -32,6 +32,7 @@ What = Literal["version", "revision", "digest", "repository", "name"]
 FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
 _SHORT = re.compile(r"[0-9a-f]{7,39}", re.IGNORECASE)
 _IMAGE = re.compile(r"(?P<name>[^\s@]*?[^\s@/:])(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>\S+))?")
+_URL = re.compile(r"(?P<lead>[a-z+]+://[^/]*/|[^:/]+:/?)(?P<path>.+?)(?P<tail>(?:\.git)?/?)")
 _CHANNELS = frozenset({"stable", "beta", "nightly", "latest", "edge", "main", "master", "head"})
 
 
@@ -174,9 +175,10 @@ def _against(document: Document, claim: Claim, pin: Pin) -> Judgement:
     if claim.aspect == "url":
         if pin.repository is None or claim.repository is None:
             return case.result("repository", "mention")
-        same = repository_id(pin.repository.text) == claim.repository
         url = pin.repository.text
-        return case.result("repository", "agrees" if same else "elsewhere", url, url)
+        same = repository_id(url) == claim.repository
+        status: Status = "agrees" if same else "elsewhere"
+        return case.result("repository", status, url, None if same else _moved_url(text, url))
     if UNRESOLVED in text or UNRESOLVED in claim.tag:
         return case.result("version", "unresolved")
     if claim.aspect == "revision":
@@ -188,6 +190,15 @@ def _against(document: Document, claim: Claim, pin: Pin) -> Judgement:
     if pin.version is None:
         return _digest_of_tag(case, claim, pin)
     return _version(case, claim, pin, pin.version.text)
+
+
+def _moved_url(old: str, pin: str) -> str | None:
+    """Put the pin's path into a URL, scheme and user kept; None where the host differs too."""
+    match = _URL.fullmatch(old)
+    host, _, path = repository_id(pin).partition("/")
+    if match is None or repository_id(old).partition("/")[0] != host:
+        return None
+    return f"{match['lead']}{path}{match['tail']}"
 
 
 def _revision(case: _Case, text: str, pin: Pin) -> Judgement:

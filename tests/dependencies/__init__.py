@@ -1,0 +1,1 @@
+"""Proofs that the pin check of this repository can fail."""
