@@ -29,6 +29,7 @@ INSTALL_FIX = (
     "install an engine with BuildKit (Debian, Ubuntu: `apt-get install docker.io`, newer releases "
     "also `docker-buildx`), start it, and see that `docker version` shows a server"
 )
+HOST_FIX = "start the engine that DOCKER_HOST names, or unset DOCKER_HOST to use the local one"
 
 
 @dataclass(frozen=True)
@@ -156,18 +157,19 @@ def find() -> Engine:
         reached = reached or probe.reached
         passed_over.append(f"{client}: {probe.problem}")
     where = os.environ.get("DOCKER_HOST")
+    fix = HOST_FIX if where else INSTALL_FIX
     tried = "".join(f"\n  tried {line}" for line in passed_over)
     if reached:
         raise ToolError(
             f"the engine answers, but no client can build with BuildKit{tried}",
             where=where,
-            fix=INSTALL_FIX,
+            fix=fix,
         )
     if not passed_over:
         tried = "\n  there is no `docker` program on the PATH"
         if shutil.which("podman"):
             tried += "; podman is there, but its API can't build with BuildKit"
-    raise NoServerError(f"no container engine answers{tried}", where=where, fix=INSTALL_FIX)
+    raise NoServerError(f"no container engine answers{tried}", where=where, fix=fix)
 
 
 def connect(timeout: int = 120) -> docker.DockerClient:
@@ -185,7 +187,7 @@ def connect(timeout: int = 120) -> docker.DockerClient:
     except DockerException as error:
         raise NoServerError(
             f"no container engine answers: {error}",
-            where=os.environ.get("DOCKER_HOST"),
-            fix=INSTALL_FIX,
+            where=(where := os.environ.get("DOCKER_HOST")),
+            fix=HOST_FIX if where else INSTALL_FIX,
         ) from error
     return client
