@@ -1,0 +1,163 @@
+//! What calls give back.
+
+use std::fmt::Debug;
+
+use pyo3::prelude::*;
+
+macro_rules! record {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $kind:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, get_all, eq, module = "kv_router")]
+        #[derive(Clone, Debug, PartialEq)]
+        pub(crate) struct $name { $(pub(crate) $field: $kind),* }
+
+        #[pymethods]
+        impl $name {
+            fn __repr__(&self) -> String {
+                repr(self)
+            }
+        }
+    };
+}
+
+/// `Name { a: 1 }` as `Name(a=1)`.
+fn repr(value: &impl Debug) -> String {
+    let text = format!("{value:?}")
+        .replace(" { ", "(")
+        .replace(" }", ")")
+        .replace(": ", "=");
+    text.replace("Some(", "(")
+        .replace("true", "True")
+        .replace("false", "False")
+}
+
+record! {
+    /// A placement.
+    Decision {
+        request_id: u64,
+        attempt: u64,
+        worker_id: u32,
+        dp_rank: u32,
+        at_ms: f64,
+        overlap_blocks: u32,
+        best_available_overlap_blocks: u32,
+        cached_tokens: u32,
+        isl_blocks: u32,
+        queued: bool,
+        binding_reused: bool,
+    }
+}
+
+record! {
+    /// What `place` led to.
+    Placed {
+        decision: Option<Decision>,
+        released: Vec<Decision>,
+    }
+}
+
+record! {
+    /// Load of a candidate.
+    CandidateLoad {
+        worker_id: u32,
+        dp_rank: u32,
+        active_requests: u32,
+        active_blocks: u64,
+        active_prefill_tokens: u64,
+        takes_requests: bool,
+    }
+}
+
+record! {
+    /// Load of a candidate with one more request.
+    PotentialLoad {
+        worker_id: u32,
+        dp_rank: u32,
+        overlap_blocks: u32,
+        potential_blocks: u64,
+        potential_prefill_tokens: u64,
+    }
+}
+
+record! {
+    /// What events did.
+    IndexCounters {
+        stored: u64,
+        duplicate_stored: u64,
+        removed: u64,
+        unknown_removed: u64,
+    }
+}
+
+impl From<kv_router::Decision> for Decision {
+    fn from(from: kv_router::Decision) -> Self {
+        Self {
+            request_id: from.request_id,
+            attempt: from.attempt,
+            worker_id: from.candidate.worker_id,
+            dp_rank: from.candidate.dp_rank,
+            at_ms: from.at_ms,
+            overlap_blocks: from.overlap_blocks,
+            best_available_overlap_blocks: from.best_available_overlap_blocks,
+            cached_tokens: from.cached_tokens,
+            isl_blocks: from.isl_blocks,
+            queued: from.queued,
+            binding_reused: from.binding_reused,
+        }
+    }
+}
+
+impl From<kv_router::Placed> for Placed {
+    fn from(from: kv_router::Placed) -> Self {
+        Self {
+            decision: from.decision.map(Into::into),
+            released: decisions(from.released),
+        }
+    }
+}
+
+impl From<kv_router::CandidateLoad> for CandidateLoad {
+    fn from(from: kv_router::CandidateLoad) -> Self {
+        Self {
+            worker_id: from.candidate.worker_id,
+            dp_rank: from.candidate.dp_rank,
+            active_requests: from.active_requests,
+            active_blocks: from.active_blocks,
+            active_prefill_tokens: from.active_prefill_tokens,
+            takes_requests: from.takes_requests,
+        }
+    }
+}
+
+impl From<kv_router::PotentialLoad> for PotentialLoad {
+    fn from(from: kv_router::PotentialLoad) -> Self {
+        Self {
+            worker_id: from.candidate.worker_id,
+            dp_rank: from.candidate.dp_rank,
+            overlap_blocks: from.overlap_blocks,
+            potential_blocks: from.potential_blocks,
+            potential_prefill_tokens: from.potential_prefill_tokens,
+        }
+    }
+}
+
+impl From<kv_router::IndexCounters> for IndexCounters {
+    fn from(from: kv_router::IndexCounters) -> Self {
+        let kv_router::IndexCounters {
+            stored,
+            duplicate_stored,
+            removed,
+            unknown_removed,
+        } = from;
+        Self {
+            stored,
+            duplicate_stored,
+            removed,
+            unknown_removed,
+        }
+    }
+}
+
+pub(crate) fn decisions(from: Vec<kv_router::Decision>) -> Vec<Decision> {
+    from.into_iter().map(Into::into).collect()
+}
