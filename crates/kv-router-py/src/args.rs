@@ -172,10 +172,7 @@ where
         let array = ARRAY
             .import(value.py(), "array", "array")?
             .call1((T::CODE, value));
-        return copy(
-            &PyBuffer::<T>::get(&array.map_err(|_| wrong())?)?,
-            value.py(),
-        );
+        return PyBuffer::<T>::get(&array.map_err(|_| wrong())?)?.to_vec(value.py());
     }
     if let Ok(buffer) = PyBuffer::<T>::get(value) {
         return if buffer.dimensions() == 1 {
