@@ -172,7 +172,9 @@ def _junit(results: Iterable[Result]) -> str:
         suite.set("failures", str(tags["failure"]))
         suite.set("skipped", str(tags["skipped"]))
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    # Written out: ElementTree would declare the locale's encoding, and the file is always UTF-8.
+    declaration = '<?xml version="1.0" encoding="utf-8"?>\n'
+    return declaration + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _safe(name: str) -> str:
