@@ -25,6 +25,10 @@ class UnreadableWheelError(Exception):
     """The file is no wheel: no zip, or its name is not a wheel's."""
 
 
+class CorruptMemberError(Exception):
+    """A member can't be unpacked."""
+
+
 @dataclass(frozen=True)
 class RecordRow:
     """One line of RECORD: `digest` is `algorithm=urlsafe-base64`, empty where RECORD has none."""
@@ -52,7 +56,10 @@ class Wheel:
         try:
             self.file_bytes = path.read_bytes()
             self._zip = zipfile.ZipFile(io.BytesIO(self.file_bytes))
-        except zipfile.BadZipFile as error:
+        except OSError as error:
+            raise UnreadableWheelError(f"can't be read: {error}") from error
+        except Exception as error:
+            # A damaged directory surfaces as whatever zipfile stumbled over.
             raise UnreadableWheelError(f"not a zip archive: {error}") from error
 
     @property
@@ -76,9 +83,13 @@ class Wheel:
         return tuple(info.filename for info in self.infos if not info.is_dir())
 
     def read(self, member: str) -> bytes:
-        """Return a member's bytes; raises zipfile.BadZipFile where they are corrupt."""
+        """Return a member's bytes; raises CorruptMemberError where they can't be unpacked."""
         if member not in self._data:
-            self._data[member] = self._zip.read(member)
+            try:
+                self._data[member] = self._zip.read(member)
+            except Exception as error:
+                # CRC, zlib, an unknown method, a header elsewhere, a password: all one to us.
+                raise CorruptMemberError(str(error) or type(error).__name__) from error
         return self._data[member]
 
     def elf_members(self) -> Iterator[str]:

@@ -78,6 +78,18 @@ def test_corrupt_member(tmp_path: Path) -> None:
     assert (finding.code, finding.member) == ("member-corrupt", "simw/__init__.py")
 
 
+def test_encrypted_member(tmp_path: Path) -> None:
+    path = WheelSpec().write(tmp_path)
+    data = bytearray(path.read_bytes())
+    # Bit 0 of the flags, in the first member's own header and in the archive's directory.
+    data[data.index(b"PK\x03\x04") + 6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+    (finding,) = audit(tmp_path).findings
+    assert (finding.code, finding.member) == ("member-corrupt", "simw/__init__.py")
+    assert "encrypted" in finding.message
+
+
 @pytest.mark.parametrize("name", ["simw/__init__.py", "SIMW/__init__.py"])
 def test_duplicate_member(findings: Auditor, name: str) -> None:
     with warnings.catch_warnings():

@@ -100,6 +100,15 @@ def test_requirement_of_a_later_python_counts(findings: Auditor) -> None:
     assert codes(found) == ["requirement-missing"]
 
 
+def test_requirements_of_a_requested_extra_count(findings: Auditor) -> None:
+    """Simw asks for other[Fast], which asks for its own [deep], which needs what is absent."""
+    needs = ("other[deep]; extra == 'fast'", "absent; extra == 'deep'", "never; extra == 'idle'")
+    found = findings(WheelSpec(requires=("other[Fast]",)), other(requires=needs))
+    assert [(f.code, f.expected) for f in found] == [
+        ("requirement-missing", 'absent; extra == "deep"')
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [("other @ https://example.org/o.whl", "requirement-url"), ("other==", "requirement-invalid")],

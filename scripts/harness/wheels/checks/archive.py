@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import stat
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 
 from harness.wheels.findings import Finding
-from harness.wheels.wheel import Wheel
+from harness.wheels.wheel import CorruptMemberError, Wheel
 
 FIX = "build the wheel again; never edit one in place"
 
@@ -21,14 +20,9 @@ def check(wheel: Wheel) -> Iterator[Finding]:
         reason = _unsafe(info)
         if reason:
             yield Finding("member-unsafe", wheel.filename, reason, member=info.filename, fix=FIX)
-        if info.flag_bits & 0x1:
-            yield Finding(
-                "member-corrupt", wheel.filename, "encrypted member", member=info.filename, fix=FIX
-            )
-            continue
         try:
             wheel.read(info.filename)
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+        except CorruptMemberError as error:
             yield Finding(
                 "member-corrupt",
                 wheel.filename,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Collection, Iterator
 
 from packaging.markers import Marker, default_environment
 from packaging.requirements import InvalidRequirement, Requirement
@@ -19,6 +20,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 def check(house: House) -> Iterator[Finding]:
     """Report requirements that the house does not hold, or holds in another version."""
+    extras = _requested_extras(house)
     for wheel in house.wheels:
         for text in wheel.metadata.get_all("Requires-Dist") or []:
             try:
@@ -26,12 +28,35 @@ def check(house: House) -> Iterator[Finding]:
             except InvalidRequirement as error:
                 yield _finding(wheel, "requirement-invalid", str(text), f"malformed: {error}")
                 continue
-            if needed(requirement.marker):
+            if needed(requirement.marker, extras[wheel.name]):
                 yield from _requirement(house, wheel, requirement)
 
 
-def needed(marker: Marker | None) -> bool:
-    """Whether a requirement applies, without extras, on Linux with any supported Python."""
+def _requested_extras(house: House) -> dict[str, set[str]]:
+    """Return, for each distribution, the extras that others of the house ask for."""
+    extras: dict[str, set[str]] = {wheel.name: set() for wheel in house.wheels}
+    grown = True
+    while grown:
+        grown = False
+        for wheel in house.wheels:
+            for requirement in _valid_requirements(wheel):
+                known = extras.get(canonicalize_name(requirement.name))
+                if known is None or not needed(requirement.marker, extras[wheel.name]):
+                    continue
+                asked = {canonicalize_name(extra) for extra in requirement.extras}
+                grown = grown or not asked <= known
+                known |= asked
+    return extras
+
+
+def _valid_requirements(wheel: Wheel) -> Iterator[Requirement]:
+    for text in wheel.metadata.get_all("Requires-Dist") or []:
+        with contextlib.suppress(InvalidRequirement):
+            yield Requirement(str(text))
+
+
+def needed(marker: Marker | None, extras: Collection[str] = ()) -> bool:
+    """Whether a requirement applies, with these extras, on Linux with any supported Python."""
     if marker is None:
         return True
     return any(
@@ -43,10 +68,11 @@ def needed(marker: Marker | None) -> bool:
                 "sys_platform": "linux",
                 "platform_system": "Linux",
                 "os_name": "posix",
-                "extra": "",
+                "extra": extra,
             }
         )
         for python in PYTHONS
+        for extra in ("", *extras)
     )
 
 
