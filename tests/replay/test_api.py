@@ -59,7 +59,7 @@ def test_a_warning_has_its_declared_shape(tmp_path: Path) -> None:
     trace = tmp_path / "odd.jsonl"
     trace.write_text(json.dumps(row), encoding="utf-8")
     (warning,) = replay_sim.run(trace).report["trace"]["warnings"]
-    assert set(get_type_hints(types.Warning)) == set(warning)
+    assert set(get_type_hints(types.TraceWarning)) == set(warning)
     assert (warning["code"], warning["line"], warning["count"]) == ("unknown-field", 1, 1)
 
 

@@ -233,6 +233,53 @@ fn a_router_queue_holds_requests_until_prefill_work_is_done() {
 }
 
 #[test]
+fn priorities_order_the_router_queue_and_are_named_where_nothing_queues() {
+    let ids = |from: u64, count: u64| (from..from + count).collect::<Vec<_>>();
+    let mut rows = [
+        row(0, 160, 2, &ids(0, 10)),
+        row(1, 128, 2, &ids(20, 8)),
+        row(2, 32, 2, &ids(40, 2)),
+        row(3, 96, 2, &ids(60, 6)),
+    ];
+    let queue = |policy: &str| {
+        config(json!({
+            "engine": {"max_num_batched_tokens": 160},
+            "router": {"policy": "kv_router", "queue_threshold": 0.1, "queue_policy": policy},
+        }))
+    };
+    let order = |rows: &[Value], policy: &str| {
+        let report = replay(rows, &queue(policy));
+        let placed = column(&report, "dispatched_at_ms");
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by(|&a, &b| {
+            placed[a]
+                .as_f64()
+                .unwrap()
+                .total_cmp(&placed[b].as_f64().unwrap())
+        });
+        order
+    };
+    assert_eq!(order(&rows, "fcfs"), [0, 1, 2, 3]);
+    assert_eq!(order(&rows, "lcfs"), [0, 3, 2, 1]);
+    assert_eq!(order(&rows, "wspt"), [0, 2, 3, 1]);
+    rows[2]["priority"] = json!(5);
+    rows[3]["strict_priority"] = json!(1);
+    assert_eq!(order(&rows, "fcfs"), [0, 3, 2, 1]);
+
+    let codes = |config: &ReplayConfig| -> Vec<&str> {
+        let report = replay(&rows, config);
+        report
+            .trace()
+            .warnings
+            .iter()
+            .map(|warning| warning.code)
+            .collect()
+    };
+    assert_eq!(codes(&queue("fcfs")), [""; 0]);
+    assert_eq!(codes(&config(json!({}))), ["unused-priority"]);
+}
+
+#[test]
 fn the_seed_decides_between_equal_workers() {
     let rows: Vec<Value> = (0..40).map(|at| row(at * 100, 16, 1, &[at])).collect();
     let workers = |seed: u64| {

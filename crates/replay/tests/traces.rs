@@ -108,6 +108,13 @@ fn wrong_values_are_refused() {
         ("delay", "5", "a delay on a request that follows no other"),
         ("delay_ms", "-5", "delay_ms is -5"),
         ("request_id", "[]", "request_id is a list"),
+        ("priority", "-1", "priority is -1"),
+        ("strict_priority", "0.5", "strict_priority is 0.5"),
+        (
+            "strict_priority",
+            "3000000000",
+            "strict_priority is 3000000000",
+        ),
         ("session_id", "\"\"", "session_id is \"\""),
         (
             "output_token_ids",
@@ -250,7 +257,10 @@ fn fields_without_effect_and_surplus_ids_are_named() {
             .map(|warning| warning.code)
             .collect()
     };
-    assert_eq!(codes(&changed("priority", Some("3"))), ["unused-field"]);
+    assert_eq!(
+        codes(&changed("policy_class", Some("\"a\""))),
+        ["unused-field"]
+    );
     assert_eq!(
         codes(&changed("output_token_ids", Some("[1, 2, 3]"))),
         ["unused-field"]

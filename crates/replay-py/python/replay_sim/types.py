@@ -152,7 +152,7 @@ class Tool(TypedDict):
     source_revision: str
 
 
-class Warning(TypedDict):
+class TraceWarning(TypedDict):
     """Something odd in a trace that stopped nothing; the place is that of the first case."""
 
     code: str
@@ -171,7 +171,7 @@ class TraceInfo(TypedDict):
     requests: int
     named_sessions: int
     distinct_blocks: int
-    warnings: list[Warning]
+    warnings: list[TraceWarning]
 
 
 class Report(TypedDict):

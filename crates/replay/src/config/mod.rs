@@ -119,11 +119,10 @@ impl ReplayConfig {
     /// # Errors
     /// An unknown key, a wrong type, or a value that [`ReplayConfig::check`] refuses.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = serde_json::from_str(text).map_err(|error| {
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            let what = error.to_string().replace(&place, "");
-            ConfigError::new("configuration", what, "see docs/replay.md for the settings")
-        })?;
+        let mut json = serde_json::Deserializer::from_str(text);
+        let config: Self = serde_path_to_error::deserialize(&mut json)
+            .map_err(|error| unreadable(&error.path().to_string(), error.inner()))?;
+        json.end().map_err(|error| unreadable(".", &error))?;
         config.check()?;
         Ok(config)
     }
@@ -169,6 +168,13 @@ impl ReplayConfig {
         bounded_ms("sla.ttft_ms", self.sla.ttft_ms)?;
         bounded_ms("sla.itl_ms", self.sla.itl_ms)
     }
+}
+
+fn unreadable(path: &str, error: &serde_json::Error) -> ConfigError {
+    let setting = if path == "." { "configuration" } else { path };
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let what = error.to_string().replace(&place, "");
+    ConfigError::new(setting, what, "see docs/replay.md for the settings")
 }
 
 pub(crate) fn at_least_one(setting: &str, value: u32) -> Result<(), ConfigError> {
@@ -277,6 +283,12 @@ mod tests {
 
     #[test]
     fn unknown_keys_and_wrong_types_are_refused() {
+        assert_eq!(
+            refused(r#"{"engine": {"block_size": -1}}"#).setting,
+            "engine.block_size"
+        );
+        assert_eq!(refused(r#"{"seed": "a"}"#).setting, "seed");
+        assert_eq!(refused("{} {}").setting, "configuration");
         assert!(
             refused(r#"{"engine": {"blok_size": 64}}"#)
                 .what

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::config::ReplayConfig;
 use crate::ledger::Ledger;
 use crate::sim::Outcome;
-use crate::trace::Trace;
+use crate::trace::{Trace, Warning};
 
 /// Name of the report's schema; it changes when a field changes its meaning or goes away.
 pub const SCHEMA: &str = "replay-sim/report/v1";
@@ -69,7 +69,19 @@ struct WarningDocument<'a> {
 
 impl Report {
     /// Measures an outcome.
-    pub fn new(tool: Tool, trace: Trace, config: ReplayConfig, mut outcome: Outcome) -> Self {
+    pub fn new(tool: Tool, mut trace: Trace, config: ReplayConfig, mut outcome: Outcome) -> Self {
+        if let Some(place) = trace.first_hint
+            && config.router.queue_threshold.is_none()
+        {
+            let what = "priorities have no effect: without router.queue_threshold nothing queues";
+            let (what, count) = (what.to_string(), trace.hints.len() as u64);
+            trace.warnings.push(Warning {
+                code: "unused-priority",
+                place,
+                what,
+                count,
+            });
+        }
         let summary = Summary::new(&trace, &config, &mut outcome);
         Self {
             tool,

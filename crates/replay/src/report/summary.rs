@@ -44,8 +44,8 @@ impl Summary {
     pub(super) fn new(trace: &Trace, config: &ReplayConfig, outcome: &mut Outcome) -> Self {
         let totals = Totals::new(trace, config, outcome);
         let mut figures = totals.counts(outcome);
-        figures.extend(totals.rates(config));
-        figures.extend(totals.resources(config, outcome));
+        figures.extend(totals.rates());
+        figures.extend(totals.resources(config));
         let distributions = distributions(&mut figures, trace, outcome);
         figures.extend(totals.goodput(config));
         Self {
@@ -165,7 +165,7 @@ impl Totals {
         ]
     }
 
-    fn rates(&self, _: &ReplayConfig) -> Vec<(&'static str, Figure)> {
+    fn rates(&self) -> Vec<(&'static str, Figure)> {
         vec![
             ("duration_ms", self.duration_ms.into()),
             ("request_throughput_rps", self.per_second(self.completed)),
@@ -178,7 +178,7 @@ impl Totals {
         ]
     }
 
-    fn resources(&self, config: &ReplayConfig, _: &Outcome) -> Vec<(&'static str, Figure)> {
+    fn resources(&self, config: &ReplayConfig) -> Vec<(&'static str, Figure)> {
         let worker_seconds = f64::from(config.cluster.workers) * self.duration_ms / 1e3;
         let gpus = u64::from(config.engine.tensor_parallel_size);
         let ratio = |tokens: u64| match self.arrived_input {

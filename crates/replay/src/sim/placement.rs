@@ -163,12 +163,15 @@ impl KvPlacement {
         out: &mut Vec<Placed>,
     ) -> Result<()> {
         let asked = &trace.requests[request as usize];
+        let hints = trace.hints.get(&request).copied().unwrap_or_default();
         let hashes = self.hashes.prompt(&trace.prefixes, spans);
         let wanted = PlaceRequest {
             request_id: request.into(),
             isl_tokens: asked.input,
             expected_output_tokens: Some(asked.output),
             sequence_hashes: &hashes,
+            priority_jump: hints.priority_jump,
+            strict_priority: hints.strict_priority,
             ..PlaceRequest::default()
         };
         let placed = self

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::prefix::Interner;
-use super::{Place, Source, Trace, TraceRequest, Warning};
+use super::{Hints, Place, Source, Trace, TraceRequest, Warning};
 use crate::error::Problem;
 use crate::time::{self, MAX_MS};
 
@@ -18,6 +18,7 @@ pub(super) struct NewRequest<'a> {
     pub(super) timestamp: Option<f64>,
     /// ms after the previous turn.
     pub(super) delay: Option<f64>,
+    pub(super) hints: Hints,
     pub(super) hash_ids: &'a [u64],
     pub(super) place: Place,
 }
@@ -40,6 +41,8 @@ pub(super) struct Builder {
     session_of: FxHashMap<Box<str>, u32>,
     seen: FxHashMap<Box<str>, Place>,
     prefixes: Interner,
+    hints: FxHashMap<u32, Hints>,
+    first_hint: Option<Place>,
     warnings: Vec<Warning>,
 }
 
@@ -111,6 +114,10 @@ impl Builder {
                 }
             }
         }
+        if new.hints != Hints::default() {
+            self.first_hint.get_or_insert(new.place);
+            self.hints.insert(index, new.hints);
+        }
         self.starts.push(start);
         self.requests.push(request);
         Ok(())
@@ -161,6 +168,8 @@ impl Builder {
             request_ids: self.request_ids,
             session_ids: self.session_ids,
             prefixes: self.prefixes.finish(),
+            hints: self.hints,
+            first_hint: self.first_hint,
             warnings: self.warnings,
             sources,
         })

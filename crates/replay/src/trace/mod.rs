@@ -14,6 +14,8 @@ pub use prefix::PrefixTree;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use rustc_hash::FxHashMap;
+
 use crate::config::{TraceConfig, TraceFormat};
 use crate::error::Result;
 use crate::time::Nanos;
@@ -40,6 +42,15 @@ pub struct TraceRequest {
     pub next_turn: Option<u32>,
     /// Index into [`Trace::session_ids`]; `None` = a session of its own without a name.
     pub session: Option<u32>,
+}
+
+/// What a request asks of a router's queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hints {
+    /// By how much it jumps ahead: seconds, or a weight, as the queue policy has it; >= 0.
+    pub priority_jump: f64,
+    /// Higher goes first, whatever the policy says.
+    pub strict_priority: i32,
 }
 
 /// A line of a trace.
@@ -84,6 +95,10 @@ pub struct Trace {
     pub session_ids: Vec<Box<str>>,
     /// The prompts.
     pub prefixes: PrefixTree,
+    /// Of the requests that have any.
+    pub hints: FxHashMap<u32, Hints>,
+    /// Where the first of them is.
+    pub first_hint: Option<Place>,
     /// What was odd.
     pub warnings: Vec<Warning>,
     /// Where it came from.

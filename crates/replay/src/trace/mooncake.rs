@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::builder::{Builder, NewRequest};
 use super::lines::{Lines, whole};
 use super::row::{self, Row};
-use super::{Place, Trace};
+use super::{Hints, Place, Trace};
 use crate::config::TraceConfig;
 use crate::error::{ConfigError, Error, Problem, Result, TraceError};
 
@@ -119,9 +119,9 @@ fn add(
         let what = "output_token_ids are checked, but no later prompt is matched against them";
         builder.warn("unused-field", place, what.to_string());
     }
-    if let Some(field) = row.unused {
-        let what = format!("{field} has no effect: the router has no queue in this replay");
-        builder.warn("unused-field", place, what);
+    if row.policy_class {
+        let what = "policy_class has no effect: the router of this replay has one class";
+        builder.warn("unused-field", place, what.to_string());
     }
     if let Some(field) = row.unknown {
         let what = format!("unknown field {field:?} is left out");
@@ -134,6 +134,10 @@ fn add(
         output,
         timestamp: row.timestamp,
         delay: row.delay,
+        hints: Hints {
+            priority_jump: row.priority.unwrap_or(0.0),
+            strict_priority: row.strict_priority.unwrap_or(0),
+        },
         hash_ids,
         place,
     })

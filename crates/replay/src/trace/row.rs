@@ -19,8 +19,10 @@ pub(super) struct Row {
     pub(super) delay: Option<f64>,
     pub(super) output_token_ids: Option<usize>,
     pub(super) has_hash_ids: bool,
-    /// Fields that are known but that this replay does nothing with.
-    pub(super) unused: Option<&'static str>,
+    pub(super) priority: Option<f64>,
+    pub(super) strict_priority: Option<i32>,
+    /// It is known, but this replay does nothing with it.
+    pub(super) policy_class: bool,
     /// The first field that is not known.
     pub(super) unknown: Option<String>,
 }
@@ -171,9 +173,18 @@ impl<'de> Visitor<'de> for RowVisitor<'_> {
                     let value = Ok(Some(ids.len()));
                     self.keep(&key, &mut row.output_token_ids, value);
                 }
-                "priority" => ignore(&mut map, &mut row, "priority")?,
-                "strict_priority" => ignore(&mut map, &mut row, "strict_priority")?,
-                "policy_class" => ignore(&mut map, &mut row, "policy_class")?,
+                "priority" => {
+                    let value = priority(&key, map.next_value_seed(AnyValue)?);
+                    self.keep(&key, &mut row.priority, value);
+                }
+                "strict_priority" => {
+                    let value = strict_priority(&key, map.next_value_seed(AnyValue)?);
+                    self.keep(&key, &mut row.strict_priority, value);
+                }
+                "policy_class" => {
+                    row.policy_class = true;
+                    map.next_value::<IgnoredAny>()?;
+                }
                 unknown => {
                     row.unknown.get_or_insert_with(|| shortened(unknown));
                     map.next_value::<IgnoredAny>()?;
@@ -182,15 +193,6 @@ impl<'de> Visitor<'de> for RowVisitor<'_> {
         }
         Ok(row)
     }
-}
-
-fn ignore<'de, A: MapAccess<'de>>(
-    map: &mut A,
-    row: &mut Row,
-    field: &'static str,
-) -> Result<(), A::Error> {
-    row.unused.get_or_insert(field);
-    map.next_value::<IgnoredAny>().map(|_| ())
 }
 
 fn count(field: &str, smallest: u32, value: Value) -> Result<Option<u32>, Problem> {
@@ -230,6 +232,36 @@ fn delay(field: &str, value: Value) -> Result<Option<f64>, Problem> {
         )),
         delay => Ok(delay),
     }
+}
+
+fn priority(field: &str, value: Value) -> Result<Option<f64>, Problem> {
+    let priority = number(field, value)?;
+    match priority {
+        Some(jump) if jump < 0.0 => Err(Problem::new(
+            format!("{field} is {jump}"),
+            "by how much the request jumps ahead in a queue, at least 0",
+            "correct the value or leave the field out",
+        )),
+        priority => Ok(priority),
+    }
+}
+
+fn strict_priority(field: &str, value: Value) -> Result<Option<i32>, Problem> {
+    let whole = match value {
+        Value::Null => return Ok(None),
+        Value::Whole(whole) => i32::try_from(whole).ok(),
+        Value::Number(number) if number.fract() == 0.0 => (f64::from(i32::MIN)..0.0)
+            .contains(&number)
+            .then_some(number as i32),
+        _ => None,
+    };
+    whole.map(Some).ok_or_else(|| {
+        Problem::new(
+            format!("{field} is {value}"),
+            "a whole number, higher goes first",
+            "correct the value or leave the field out",
+        )
+    })
 }
 
 fn name(field: &str, value: Value) -> Result<Option<String>, Problem> {
