@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from harness.console import log
 from harness.errors import ExitCode, HarnessError
 
 # Each module adds its own commands with `register(subparsers)`; a command sets `run`, a function
@@ -36,17 +34,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments))
     except HarnessError as error:
-        log.print("[bold red]error:[/] ", end="")
-        log.print(str(error), markup=False)
+        _say("[bold red]error:[/] ", str(error))
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output went away (`harness … | head`): nobody is left to tell.
         sys.stderr.close()
         return ExitCode.OK
     except KeyboardInterrupt:
-        log.print("interrupted; run the same command again to go on", markup=False)
+        _say("", "interrupted; run the same command again to go on")
         return 130
     except Exception:
-        log.print("[bold red]internal error[/] (please report it with the lines below)")
-        log.print(traceback.format_exc(), markup=False)
+        _say("[bold red]internal error[/] (please report it with the lines below)\n", _trace())
         return ExitCode.INTERNAL
+
+
+def _say(markup: str, text: str) -> None:
+    # Only a command that fails or talks pays for the import of rich.
+    from harness.console import log
+
+    log.print(markup, end="")
+    log.print(text, markup=False)
+
+
+def _trace() -> str:
+    import traceback
+
+    return traceback.format_exc()

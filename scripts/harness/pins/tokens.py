@@ -1,6 +1,7 @@
 """What readers return: claims about versions, facts about structure, faults of the file.
 
-No token says whether it is right: that is the rules' business.
+No token says whether it is right: that is the rules' business. Tokens are compared by identity,
+which keeps the definition of so many classes cheap.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Aspect = Literal["exact", "range", "tag", "floor", "revision", "digest", "value"
 Grammar = Literal["pep440", "semver", "plain"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Claim:
     """One place that says which version, revision or digest of something is meant."""
 
@@ -54,7 +55,7 @@ class Claim:
         return self.at.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Fault:
     """The file is malformed, or says something that its own tool refuses."""
 
@@ -65,12 +66,12 @@ class Fault:
     fix: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Fact:
     """Base of everything that structural rules look at."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class CargoPackage(Fact):
     """`[package]` of a manifest; `version` is None where inherited or absent."""
 
@@ -80,7 +81,7 @@ class CargoPackage(Fact):
     at: Located
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class CargoWorkspace(Fact):
     """`[workspace]` of a manifest."""
 
@@ -89,7 +90,7 @@ class CargoWorkspace(Fact):
     excluded: tuple[Located, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class CargoDependency(Fact):
     """One entry of a dependency, patch or replace table."""
 
@@ -104,7 +105,7 @@ class CargoDependency(Fact):
     inherits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class LockPackage(Fact):
     """One package of a Cargo.lock, uv.lock or poetry.lock."""
 
@@ -117,7 +118,7 @@ class LockPackage(Fact):
     revision: Located | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class UnusedPatch(Fact):
     """A `[[patch.unused]]` entry of a Cargo.lock."""
 
@@ -125,7 +126,7 @@ class UnusedPatch(Fact):
     at: Located
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Project(Fact):
     """`[project]` (or poetry's table) of a pyproject.toml."""
 
@@ -138,7 +139,7 @@ class Project(Fact):
     manifest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Requirement(Fact):
     """One Python requirement of a manifest or a requirement file."""
 
@@ -152,7 +153,7 @@ class Requirement(Fact):
     via: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class RequirementFile(Fact):
     """A requirement file: what it includes and whether a tool compiled it."""
 
@@ -162,7 +163,7 @@ class RequirementFile(Fact):
     compiled_from: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class FileReference(Fact):
     """The file names another one (relative to the root) that must exist."""
 
@@ -171,7 +172,7 @@ class FileReference(Fact):
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Override(Fact):
     """A setting that takes the decision away from the pins."""
 
@@ -180,7 +181,7 @@ class Override(Fact):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class ArgDefault(Fact):
     """An ARG of a Dockerfile that has a default; `stage` is None before the first FROM."""
 
@@ -189,7 +190,7 @@ class ArgDefault(Fact):
     stage: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class ArgOutOfScope(Fact):
     """A global ARG used in a stage that does not declare it."""
 
@@ -198,7 +199,7 @@ class ArgOutOfScope(Fact):
     declared: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class CacheMount(Fact):
     """A cache mount; `reason` says why nothing will ever be found in it, if that is so."""
 
@@ -207,7 +208,7 @@ class CacheMount(Fact):
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class ToolchainFile(Fact):
     """A file that chooses a toolchain for its folder; `channel` is None where it chooses none."""
 
@@ -216,7 +217,7 @@ class ToolchainFile(Fact):
     legacy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class LossyNumber(Fact):
     """A YAML number that stands where a version is meant."""
 
@@ -224,7 +225,7 @@ class LossyNumber(Fact):
     becomes: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Mention(Fact):
     """A feature or an import name (for retired names)."""
 
@@ -233,7 +234,7 @@ class Mention(Fact):
     at: Located
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Reading:
     """Everything that one reader found in one file."""
 

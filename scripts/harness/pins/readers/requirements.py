@@ -35,15 +35,13 @@ def is_named(path: str) -> bool:
 
 def sniff(document: Document) -> bool:
     """Say whether a file is one of requirements: all its first lines could be, and one must."""
-    text = document.text[:20000]
-    if _SOURCES.search(text[:4000]):
+    head = document.text.split("\n", LOOKED_AT * 4)[: LOOKED_AT * 4]
+    if any(_SOURCES.match(line) for line in head):
         return True
-    lines = [
-        line
-        for line, _ in _logical_lines(
-            Document(document.path, text.encode("utf-8", "surrogateescape"))
-        )
-    ]
+    if not any(_TELLING.match(line.strip()) for line in head):
+        return False
+    text = "\n".join(head).encode("utf-8", "replace")
+    lines = [line for line, _ in _logical_lines(Document(document.path, text))]
     telling = False
     for line in lines[:LOOKED_AT]:
         body = _OPTION.split(_COMMENT.sub("", line.text), maxsplit=1)[0].strip()

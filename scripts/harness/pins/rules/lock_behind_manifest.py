@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from functools import lru_cache
 
 from harness.pins import versions
 from harness.pins.findings import Finding, finding, place
@@ -34,6 +35,7 @@ def check(context: Context) -> Iterator[Finding]:
             yield from _python(context, reading)
 
 
+@lru_cache(maxsize=64)
 def _packages(lock: Reading) -> dict[str, list[LockPackage]]:
     found: dict[str, list[LockPackage]] = {}
     for fact in lock.facts:
