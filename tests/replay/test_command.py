@@ -8,6 +8,7 @@ import pty
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -139,24 +140,30 @@ def test_warnings_go_to_standard_error(
     assert "unknown field" not in replay_sim_command("run", sample).stderr
 
 
+def _read_terminal(master: int) -> str:
+    """Everything that is written to a terminal until its other side is closed."""
+    output = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:
+            # Linux reports the end of a terminal as an error.
+            break
+        if not chunk:
+            break
+        output += chunk
+    os.close(master)
+    return output.decode()
+
+
 def _on_a_terminal(arguments: list[str], env: dict[str, str]) -> str:
     """What a command writes when its standard output is a terminal."""
     master, slave = pty.openpty()
     with subprocess.Popen(arguments, stdout=slave, stderr=subprocess.DEVNULL, env=env) as process:
         os.close(slave)
-        output = b""
-        while True:
-            try:
-                chunk = os.read(master, 65536)
-            except OSError:
-                # Linux reports the end of a terminal as an error.
-                break
-            if not chunk:
-                break
-            output += chunk
+        output = _read_terminal(master)
         assert process.wait(timeout=60) == 0
-    os.close(master)
-    return output.decode()
+    return output
 
 
 def test_colour_on_a_terminal_unless_refused(sample: Path) -> None:
@@ -180,20 +187,44 @@ def _wait_for_cpu_seconds(pid: int, seconds: float) -> None:
         time.sleep(0.05)
 
 
-def test_an_interrupt_ends_a_replay_and_leaves_no_file(
-    tmp_path: Path, write_trace: Callable[..., Path]
-) -> None:
-    trace = write_trace(*[(index, 16, 250_000_000, [1]) for index in range(20)])
-    arguments = [
-        "run", str(trace), "--trace-block-size", "16", "--block-size", "16",
+def _endless(trace: Path) -> list[str]:
+    return [
+        str(COMMAND), "run", str(trace), "--trace-block-size", "16", "--block-size", "16",
         "--num-gpu-blocks", str(2**24), "--timing", "fixed:10,1",
-        "--report", str(tmp_path / "report.json"), "--requests", str(tmp_path / "r.jsonl"),
     ]  # fmt: skip
-    command = [str(COMMAND), *arguments]
+
+
+@pytest.fixture
+def endless_trace(write_trace: Callable[..., Path]) -> Path:
+    """A trace whose replay takes minutes."""
+    return write_trace(*[(index, 16, 250_000_000, [1]) for index in range(20)])
+
+
+def test_an_interrupt_ends_a_replay_and_leaves_no_file(tmp_path: Path, endless_trace: Path) -> None:
+    report, requests = tmp_path / "report.json", tmp_path / "r.jsonl"
+    command = [*_endless(endless_trace), "--report", str(report), "--requests", str(requests)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         _wait_for_cpu_seconds(process.pid, 1.0)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted; nothing was written" in errors
+    # Nothing but the message: no progress where nobody looks.
+    assert errors == "error: interrupted; nothing was written\n"
     assert {path.name for path in tmp_path.iterdir()} == {"trace.jsonl"}
+
+
+def test_a_long_replay_shows_its_progress_on_a_terminal(endless_trace: Path) -> None:
+    master, slave = pty.openpty()
+    env = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
+    with subprocess.Popen(_endless(endless_trace), stderr=slave, env=env) as process:
+        os.close(slave)
+        # Read all the time: a terminal that nobody reads makes the command wait.
+        seen: list[str] = []
+        reader = threading.Thread(target=lambda: seen.append(_read_terminal(master)))
+        reader.start()
+        _wait_for_cpu_seconds(process.pid, 1.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        reader.join(timeout=60)
+    for part in ("0/20 requests", "s simulated", "interrupted"):
+        assert part in seen[0]

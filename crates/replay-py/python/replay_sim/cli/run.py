@@ -126,12 +126,13 @@ def _progress() -> Iterator[Callable[[api.Progress], None]]:
         transient=True,
         disable=not log.is_terminal,
     )
-    task = bar.add_task("", total=None, clock="")
 
     def watch(progress: api.Progress) -> None:
-        bar.start()
         clock = f"{progress.now_ms / 1e3:,.0f} s simulated"
-        bar.update(task, completed=progress.ended, total=progress.total, clock=clock)
+        if not bar.tasks:
+            bar.add_task("", total=progress.total, clock=clock)
+            bar.start()
+        bar.update(bar.tasks[0].id, completed=progress.ended, clock=clock)
 
     try:
         yield watch
