@@ -1,6 +1,6 @@
 """Agreement of `replay-sim` with the published peer on a trace, as a table of differences.
 
-    python tests/bench/agree.py --trace FILE --peer PYTHON [--workers N...]
+    python -m tests.bench.agree --trace FILE --peer PYTHON [--workers N...]
 
 Round robin, polynomial timing, equal limits; prefix caching on and off. The exit code is 1 when a
 figure is further off than its bound: counts must be equal, times agree to 0.1 %, the reuse ratio to
@@ -13,9 +13,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench_replay import BLOCK, KV_TOKENS, measure
 from rich.console import Console
 from rich.table import Table
+
+from tests.bench.bench_replay import BLOCK, KV_TOKENS, measure
 
 BLOCKS = KV_TOKENS // BLOCK
 OURS = f"""

@@ -78,7 +78,7 @@ def measure(python: str, code: str, arguments: Sequence[str]) -> Measured:
 
 def median(runs: Sequence[Measured], field: str) -> float:
     """Return the median of a field over several runs."""
-    return statistics.median(getattr(run, field) for run in runs)
+    return float(statistics.median(getattr(run, field) for run in runs))
 
 
 def main() -> int:
