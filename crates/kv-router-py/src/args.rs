@@ -167,7 +167,10 @@ where
         )
     }
     let wrong = || invalid(field, value, expected);
-    if value.is_instance_of::<PyList>() {
+    if let Ok(list) = value.cast::<PyList>() {
+        if list.is_empty() {
+            return Ok(Vec::new());
+        }
         // The array module reads a list faster than item by item, and checks the range.
         let array = ARRAY
             .import(value.py(), "array", "array")?

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use pyo3::prelude::*;
 
 macro_rules! record {
-    ($(#[$doc:meta])* $name:ident { $($field:ident: $kind:ty),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $field:ident: $kind:ty),* $(,)? }) => {
         $(#[$doc])*
         #[pyclass(frozen, get_all, eq, module = "kv_router")]
         #[derive(Clone, Debug, PartialEq)]
-        pub(crate) struct $name { $(pub(crate) $field: $kind),* }
+        pub(crate) struct $name { $($(#[$about])* pub(crate) $field: $kind),* }
 
         #[pymethods]
         impl $name {
@@ -34,16 +34,27 @@ fn repr(value: &impl Debug) -> String {
 record! {
     /// A placement.
     Decision {
+        /// The placed request.
         request_id: u64,
+        /// Number of the booking: a later one of the same request has another.
         attempt: u64,
+        /// The worker.
         worker_id: u32,
+        /// The data-parallel rank.
         dp_rank: u32,
+        /// Clock at the placement, ms.
         at_ms: f64,
+        /// Consecutive prefix blocks that the candidate held.
         overlap_blocks: u32,
+        /// The longest prefix that any candidate held, blocks.
         best_available_overlap_blocks: u32,
+        /// Prompt tokens that need no prefill there.
         cached_tokens: u32,
+        /// Prompt length in blocks, rounded up.
         isl_blocks: u32,
+        /// Whether the request waited.
         queued: bool,
+        /// Whether a session binding chose the candidate.
         binding_reused: bool,
     }
 }
@@ -51,7 +62,9 @@ record! {
 record! {
     /// What `place` led to.
     Placed {
+        /// The placement; None: the request waits.
         decision: Option<Decision>,
+        /// Other requests that the call let go, in order.
         released: Vec<Decision>,
     }
 }
@@ -59,11 +72,17 @@ record! {
 record! {
     /// Load of a candidate.
     CandidateLoad {
+        /// The worker.
         worker_id: u32,
+        /// The data-parallel rank.
         dp_rank: u32,
+        /// Requests placed there that did not end.
         active_requests: u32,
+        /// Active blocks: shared prompt blocks once, decayed ones by weight, rounded.
         active_blocks: u64,
+        /// Prompt tokens still to prefill.
         active_prefill_tokens: u64,
+        /// Whether it takes new requests.
         takes_requests: bool,
     }
 }
@@ -71,10 +90,15 @@ record! {
 record! {
     /// Load of a candidate with one more request.
     PotentialLoad {
+        /// The worker.
         worker_id: u32,
+        /// The data-parallel rank.
         dp_rank: u32,
+        /// Consecutive prefix blocks that the candidate holds.
         overlap_blocks: u32,
+        /// Active blocks with the request.
         potential_blocks: u64,
+        /// Prompt tokens to prefill with the request.
         potential_prefill_tokens: u64,
     }
 }
@@ -82,9 +106,13 @@ record! {
 record! {
     /// What events did.
     IndexCounters {
+        /// Stored.
         stored: u64,
+        /// Stored though held already (harmless).
         duplicate_stored: u64,
+        /// Removed.
         removed: u64,
+        /// Removed though not held (harmless).
         unknown_removed: u64,
     }
 }

@@ -8,13 +8,42 @@ that of an earlier call (``clock_backwards``) and NaN, infinite or negative ones
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, Protocol, TypeAlias, final
 
 from typing_extensions import Buffer
 
 from kv_router.config import AffinityConfig, Overrides, RouterConfig, Session, WorkerConfig
 
-_Integers: TypeAlias = Sequence[int] | Buffer
+__all__ = [
+    "CandidateLoad",
+    "Cleared",
+    "Decision",
+    "Hold",
+    "IndexCounters",
+    "Lease",
+    "LocalScheduler",
+    "OfflineRouter",
+    "Placed",
+    "PotentialLoad",
+    "RadixTree",
+    "Removed",
+    "Request",
+    "SessionAffinity",
+    "Stored",
+    "__revision__",
+    "__version__",
+    "affinity_key",
+    "block_hashes",
+    "sequence_hashes",
+]
+
+class _NumPyArray(Protocol):
+    """NumPy declares its arrays as buffers from Python 3.12 on only."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+_Integers: TypeAlias = Sequence[int] | Buffer | _NumPyArray
 _Event: TypeAlias = Stored | Removed | Cleared
 _Row: TypeAlias = tuple[int, int, int, int]
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-QueuePolicy = Literal["fcfs", "lcfs", "wspt"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AffinityConfig:
@@ -51,7 +49,7 @@ class ClassConfig:
     name: str
     policy_family: str
     cache_bucket: int = 0
-    queue_policy: QueuePolicy = "fcfs"
+    queue_policy: Literal["fcfs", "lcfs", "wspt"] = "fcfs"
     quantum: int = 8192
     prefill_busy_threshold: int | None = None
     prefill_busy_threshold_frac: float | None = None
@@ -128,7 +126,7 @@ class RouterConfig:
     router_track_prefill_tokens: bool = True
     router_prefill_load_model: Literal["none", "ais"] = "none"
     router_queue_threshold: float | None = None
-    router_queue_policy: QueuePolicy = "fcfs"
+    router_queue_policy: Literal["fcfs", "lcfs", "wspt"] = "fcfs"
     router_policy_config: PolicyConfig | None = None
     wspt_max_wait_ms: float = 30_000.0
     affinity: AffinityConfig | None = None
