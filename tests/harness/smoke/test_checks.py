@@ -14,7 +14,11 @@ from harness.smoke import checks
 from harness.smoke.facts import Facts
 from harness.smoke.image_facts import REVISION_LABEL, ImageFile
 from harness.smoke.lanes.lane import Kind
+from harness.wheels.manifest import describe
+from harness.wheels.wheel import Wheel
 from tests.harness.smoke.facts_factory import SITE, outcome, sound_facts
+from tests.harness.wheels.elf_factory import extension
+from tests.harness.wheels.wheel_factory import WheelSpec, first_party
 
 pytestmark = [pytest.mark.pre_merge, pytest.mark.unit, pytest.mark.gpu_0]
 
@@ -134,6 +138,11 @@ PLANTED: dict[str, tuple[str, str, Breaker]] = {
         "tried to import replay_sim.core",
         set_("packages/kv_router/blocked_attempts", ["replay_sim.core"]),
     ),
+    "router needs something else": (
+        "router-alone",
+        "can't be imported alone: ImportError",
+        set_("packages/kv_router/error", "ImportError: replay_sim is blocked"),
+    ),
     "command not installed": (
         "entry-points",
         "replay-sim of replay-sim is not installed",
@@ -245,6 +254,38 @@ def test_planted_in_the_wheelhouse(tmp_path: Path) -> None:
     said = found(replace(facts, wheels=wheels))
     assert list(said) == ["installed-bytes"]
     assert "is not the manifest's" in said["installed-bytes"][0]
+
+
+def with_wheel(facts: Facts, spec: WheelSpec, folder: Path) -> Facts:
+    """Put another wheel in the place of the one of its name, in the manifest as well."""
+    folder.mkdir()
+    wheel = Wheel(spec.write(folder))
+    entries = tuple(
+        describe(wheel, own=True, revision=e.revision) if e.name == wheel.name else e
+        for e in facts.manifest.wheels
+    )
+    manifest = replace(facts.manifest, wheels=entries)
+    return replace(facts, manifest=manifest, wheels={**facts.wheels, wheel.name: wheel})
+
+
+def test_wheel_without_command(tmp_path: Path) -> None:
+    spec = first_party("replay-sim", extension=extension())
+    facts = with_wheel(sound_facts(tmp_path, "cpu"), spec, tmp_path / "new")
+    assert found(facts)["entry-points"] == [
+        "the wheel of replay-sim declares no command replay-sim"
+    ]
+
+
+def test_wheel_without_extension(tmp_path: Path) -> None:
+    facts = with_wheel(sound_facts(tmp_path, "cpu"), first_party("kv-router"), tmp_path / "new")
+    (problem,) = found(facts)["loaded-extensions"]
+    assert problem.endswith("carries no extension")
+
+
+def test_two_versions_of_ours(tmp_path: Path) -> None:
+    spec = first_party("kv-router", extension=extension(), version="0.13.1")
+    facts = with_wheel(sound_facts(tmp_path, "cpu"), spec, tmp_path / "new")
+    assert "our wheels have different versions" in found(facts)["versions"]
 
 
 @pytest.mark.parametrize(
