@@ -218,6 +218,13 @@ class ToolchainFile(Fact):
 
 
 @dataclass(eq=False)
+class NamedContext(Fact):
+    """A build context that Dockerfiles may use like an image, by this name."""
+
+    name: str
+
+
+@dataclass(eq=False)
 class LossyNumber(Fact):
     """A YAML number that stands where a version is meant."""
 

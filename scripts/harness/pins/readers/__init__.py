@@ -32,6 +32,7 @@ PATHS = {
     "requirements": r".*\.(?:txt|in)",
     "dotenv": r"(?:.*/)?(?:\.env(?:\.[^/]*)?|[^/]*\.env)",
     "script": r".*\.(?:sh|bash)",
+    "makefile": r"(?:.*/)?(?:GNUm|M|m)akefile|.*\.mk",
 }
 _ROUTE = re.compile("|".join(f"(?P<{name}>{path})" for name, path in PATHS.items()))
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from harness.pins import yaml
 from harness.pins.readers import common, compose, labels
 from harness.pins.text import UNRESOLVED, Document, Traced, join
-from harness.pins.tokens import Claim, Reading
+from harness.pins.tokens import Claim, NamedContext, Reading, image_id
 
 NAME = "bake"
 MAX_DEPTH = 50
@@ -81,6 +81,8 @@ def _target(reading: Reading, name: str, block: Block, variables: dict[str, Trac
         if not isinstance(table, Block):
             continue
         for key, value in table.entries:
+            if field == "contexts":
+                reading.facts.append(NamedContext(image_id(key)))
             text = _resolve(value, variables)
             if text is None or not text.text:
                 continue

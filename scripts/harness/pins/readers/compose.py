@@ -7,7 +7,14 @@ import re
 from harness.pins import shell, yaml
 from harness.pins.readers import common, labels
 from harness.pins.text import Traced
-from harness.pins.tokens import Claim, Reading, repository_id
+from harness.pins.tokens import (
+    Claim,
+    LossyNumber,
+    NamedContext,
+    Reading,
+    image_id,
+    repository_id,
+)
 
 NAME = "compose"
 
@@ -34,8 +41,8 @@ def read(reading: Reading) -> None:
 def _build(reading: Reading, build: yaml.Node | None, name: str) -> None:
     _pairs(reading, yaml.get(build, "args"), f"service {name} build arg")
     _labels(reading, yaml.get(build, "labels"), f"service {name} label")
-    contexts = [value for _, value in yaml.items(yaml.get(build, "additional_contexts"))]
-    for context in contexts:
+    for key, context in yaml.items(yaml.get(build, "additional_contexts")):
+        reading.facts.append(NamedContext(image_id(key.value)))
         text = _text(reading, context)
         if text is not None and text.text.startswith("docker-image://"):
             common.image_claims(reading, text[15:], f"service {name} context")
@@ -74,8 +81,6 @@ def _pairs(reading: Reading, node: yaml.Node | None, how: str) -> None:
 
 def lossy(reading: Reading, node: yaml.Node | None) -> None:
     """Note a number that lost its zero."""
-    from harness.pins.tokens import LossyNumber
-
     becomes = yaml.is_lossy_number(node)
     text = yaml.scalar(reading.document, node)
     if becomes is not None and text is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from harness.pins.text import UNRESOLVED, Document, Span, Traced, join
 
 _DIRECTIVE = re.compile(r"#\s*([A-Za-z]+)\s*=\s*(\S.*?)\s*")
+_KEYWORD = re.compile(r"\s*([A-Za-z]+)(?=\s|$)")
 _HEREDOC = re.compile(r"<<-?[ \t]*[\"']?([A-Za-z_][A-Za-z0-9_]*)[\"']?")
 _FLAG = re.compile(r"\s*--([a-z-]+)(?:=((?:\"[^\"]*\"|\S)*))?(?=\s|$)")
 _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
@@ -129,7 +130,12 @@ class _Splitter:
             pieces.append(following[: len(bare) - 1])
             following = self.continued()
         body = join(pieces)
-        match = re.match(r"\s*([A-Za-z]+)(?=\s|$)", body.text)
+        match = _KEYWORD.match(body.text)
+        if match is None:
+            return None
+        if match[1].upper() == "ONBUILD":
+            body = body[match.end() :]
+            match = _KEYWORD.match(body.text)
         if match is None:
             return None
         keyword = match[1].upper()

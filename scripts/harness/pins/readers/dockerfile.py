@@ -9,6 +9,7 @@ from harness.pins import shell
 from harness.pins.readers import common, docker_syntax, labels, shell_claims, toolchain
 from harness.pins.readers.docker_cache import cache_reason
 from harness.pins.readers.docker_syntax import Instruction
+from harness.pins.readers.git_checkouts import Checkouts
 from harness.pins.text import UNRESOLVED, Traced
 from harness.pins.tokens import (
     ArgDefault,
@@ -60,6 +61,7 @@ class _Builder:
         self.stage_args: dict[str, Traced] = {}
         self.stages: list[Stage] = []
         self.reported: set[tuple[str, int]] = set()
+        self.checkouts = Checkouts(reading, "RUN")
 
     @property
     def stage(self) -> Stage | None:
@@ -70,6 +72,7 @@ class _Builder:
             handler = getattr(self, f"do_{instruction.keyword.lower()}", None)
             if handler is not None:
                 handler(instruction)
+        self.checkouts.finish()
 
     # Variables
 
@@ -147,6 +150,7 @@ class _Builder:
         if base is None:
             common.image_claims(self.reading, words[0], "FROM", platform)
         self.stages.append(Stage(name, base, words[0].text))
+        self.checkouts.finish()
 
     def find(self, name: str) -> Stage | None:
         """Return the earlier stage of that name, or of that number."""
@@ -215,14 +219,14 @@ class _Builder:
             self.stage.user = words[0].text.partition(":")[0]
 
     def do_workdir(self, instruction: Instruction) -> None:
-        self.words(instruction.body)
+        self.checkouts.enter(self.words(instruction.body))
 
     def do_run(self, instruction: Instruction) -> None:
         mounts = [value for flag, value in instruction.flags if flag == "mount"]
         commands = self.commands(instruction)
         for mount in mounts:
             self.mount(mount, commands)
-        shell_claims.read_commands(self.reading, commands, "RUN")
+        shell_claims.read_commands(self.reading, commands, "RUN", self.checkouts)
 
     def commands(self, instruction: Instruction) -> list[shell.Command]:
         body = instruction.body

@@ -34,6 +34,7 @@ def read(reading: Reading) -> None:
     _groups(reading, root.table("dependency-groups"))
     _requirements(reading, root.table("build-system").get("requires"), "[build-system] requires")
     _uv(reading, root.table("tool").table("uv"))
+    _environments(reading, root.table("tool"))
     _poetry(reading, root.table("tool").table("poetry"))
     _dynamic_files(reading, root)
     _python(reading, root)
@@ -109,6 +110,18 @@ def _uv(reading: Reading, uv: toml.Table) -> None:
         for entry in entries:
             if isinstance(entry, toml.Table):
                 _source(reading, key, sources.keys_at[key], entry, "[tool.uv.sources]")
+
+
+def _environments(reading: Reading, tools: toml.Table) -> None:
+    """Development dependencies of hatch and pdm."""
+    environments = tools.table("hatch").table("envs")
+    for name in environments:
+        for key in ("dependencies", "extra-dependencies"):
+            value = environments.table(name).get(key)
+            _requirements(reading, value, f"[tool.hatch.envs.{name}] {key}")
+    groups = tools.table("pdm").table("dev-dependencies")
+    for name in groups:
+        _requirements(reading, groups[name], f"[tool.pdm.dev-dependencies] {name}")
 
 
 def _source(

@@ -50,6 +50,13 @@ def _package(reading: Reading, package: toml.Table) -> None:
                 reading, "distribution", dist, url, text, "lock entry", ref="rev", derived=True
             )
             revision = locate(text)
+    metadata = package.table("metadata")
+    for entry in metadata.tables("requires-dist"):
+        _required(reading, entry)
+    groups = metadata.table("requires-dev")
+    for group in groups:
+        for entry in groups.tables(group):
+            _required(reading, entry)
     version = package.string("version")
     if version is None:
         return
@@ -63,6 +70,31 @@ def _package(reading: Reading, package: toml.Table) -> None:
     reading.facts.append(
         LockPackage(dist, locate(version), locate(name), "python", kind, repository, revision)
     )
+
+
+def _required(reading: Reading, entry: toml.Table) -> None:
+    """Read what the lock repeats of the project's own requirements."""
+    name, specifier = entry.string("name"), entry.string("specifier")
+    git = _git(entry)
+    if name is None:
+        return
+    dist = distribution_id(name.text)
+    how = "lock requires-dist"
+    if git is not None:
+        for text in git[1]:
+            common.git_claims(
+                reading, "distribution", dist, git[0], text, how, ref="rev", derived=True
+            )
+    if specifier is None:
+        return
+    exact = re.fullmatch(r"={2,3}([^*,=]+)", specifier.text)
+    value = specifier.group(exact, 1) if exact else specifier
+    reading.claims.append(
+        Claim(
+            "distribution", dist, "exact" if exact else "range", reading.document.located(value),
+            how, "pep440", derived=True,
+        )
+    )  # fmt: skip
 
 
 def _git(source: toml.Table) -> tuple[Traced, list[Traced]] | None:

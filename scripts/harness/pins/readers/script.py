@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.pins import shell
 from harness.pins.readers import shell_claims
-from harness.pins.tokens import Claim, Override, Reading
+from harness.pins.tokens import Override, Reading
 
 NAME = "shell"
 
@@ -12,11 +12,6 @@ NAME = "shell"
 def read(reading: Reading) -> None:
     """Read one script."""
     commands = shell.commands(reading.document.whole(), lambda name: None)
-    for command in commands:
-        for name, value in command.assignments:
-            if value.text:
-                at = reading.document.located(value)
-                reading.claims.append(Claim("build-arg", name, "value", at, "assignment"))
     shell_claims.read_commands(reading, commands, "script")
     # A script may build unlocked on purpose; only images must not.
     reading.facts = [fact for fact in reading.facts if not isinstance(fact, Override)]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from harness.pins.readers import common, toolchain
+from harness.pins.readers.git_checkouts import Checkouts
 from harness.pins.shell import Command
 from harness.pins.text import UNRESOLVED, Traced
 from harness.pins.tokens import (
@@ -29,12 +30,6 @@ _PIP_VALUES = frozenset(
         "--implementation", "--build-option", "--keyring-provider", "--cert", "--proxy", "--log",
     }
 )  # fmt: skip
-_GIT_VALUES = frozenset(
-    {
-        "-C", "-c", "--branch", "-b", "-B", "--depth", "--revision", "-o", "--origin", "--filter",
-        "--reference", "-j", "--jobs", "--git-dir", "--work-tree",
-    }
-)  # fmt: skip
 _CARGO_VALUES = frozenset(
     {
         "--version", "--vers", "--git", "--rev", "--branch", "--tag", "--path", "--root", "-F",
@@ -47,17 +42,28 @@ _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
 _VERBS = ("install", "download", "wheel")
 
 
-def read_commands(reading: Reading, commands: list[Command], how: str) -> None:
-    """Add the claims of the commands of one script."""
-    checkout = _Checkout(reading, how)
+def read_commands(
+    reading: Reading, commands: list[Command], how: str, checkouts: Checkouts | None = None
+) -> None:
+    """Add the claims of the commands of one script.
+
+    Args:
+        reading: Where the claims go.
+        commands: The commands in order.
+        how: What runs them, for messages.
+        checkouts: The git repositories that earlier scripts of the same file system cloned; the
+            caller finishes it. Without one, this script stands alone.
+    """
+    git = checkouts or Checkouts(reading, how)
     for command in commands:
         for name, value in command.assignments:
-            if name == "RUSTUP_TOOLCHAIN" and value.text:
-                toolchain.add(reading, "rust", value, f"{how} RUSTUP_TOOLCHAIN")
+            _assigned(reading, name, value, f"{how} assignment")
         words = command.words
         program = command.program
         if program == "git":
-            checkout.command(words)
+            git.command(words)
+        elif program in ("cd", "pushd"):
+            git.enter(words[1:])
         elif program == "cargo":
             _cargo(reading, words, how)
         elif program in ("rustup", "rustc"):
@@ -66,7 +72,8 @@ def read_commands(reading: Reading, commands: list[Command], how: str) -> None:
             for requirement in _requirements(words, program):
                 common.requirement_claims(reading, requirement, f"{how} {program}")
         _options(reading, words, how)
-    checkout.finish()
+    if checkouts is None:
+        git.finish()
 
 
 def _requirements(words: list[Traced], program: str) -> Iterator[Traced]:
@@ -126,77 +133,6 @@ def _positional(words: list[Traced]) -> Iterator[Traced]:
             skip = word.text in _PIP_VALUES
         elif "==" in word.text or "@" in word.text or re.match(r"[\w\[\].,-]+", word.text):
             yield word
-
-
-class _Checkout:
-    """Follows `git clone` and the checkout after it within one script."""
-
-    def __init__(self, reading: Reading, how: str) -> None:
-        self.reading = reading
-        self.how = how
-        self.url: Traced | None = None
-        self.seen = False
-
-    def command(self, words: list[Traced]) -> None:
-        arguments, options = self.split(words[1:])
-        if not arguments:
-            return
-        verb, rest = arguments[0].text, arguments[1:]
-        if verb == "clone" and rest:
-            self.finish()
-            self.url, self.seen = rest[0], False
-            branch = options.get("--branch") or options.get("-b") or options.get("--revision")
-            if branch is not None:
-                self.revision(branch)
-        elif verb == "remote" and len(rest) > 2 and rest[0].text in ("add", "set-url"):
-            self.finish()
-            self.url, self.seen = rest[2], True
-        elif verb == "submodule":
-            return
-        elif verb == "fetch" and len(rest) > 1 and self.url is not None:
-            self.revision(rest[1])
-        elif verb == "fetch" and len(rest) > 1 and "://" in rest[0].text:
-            self.url = rest[0]
-            self.revision(rest[1])
-        elif verb in ("checkout", "reset", "switch") and rest and self.url is not None:
-            self.revision(rest[-1])
-
-    def split(self, words: list[Traced]) -> tuple[list[Traced], dict[str, Traced]]:
-        arguments: list[Traced] = []
-        options: dict[str, Traced] = {}
-        skip = False
-        for word, following in _followed(words):
-            if skip:
-                skip = False
-            elif word.text == "--":
-                break
-            elif word.text.startswith("-"):
-                name, _, value = word.text.partition("=")
-                if value:
-                    options[name] = word[len(name) + 1 :]
-                elif word.text in _GIT_VALUES and following is not None:
-                    options[word.text] = following
-                    skip = True
-            else:
-                arguments.append(word)
-        return arguments, options
-
-    def revision(self, text: Traced) -> None:
-        if self.url is None or text.text in ("FETCH_HEAD", "HEAD", "--", "."):
-            return
-        self.seen = True
-        self.add(text)
-
-    def add(self, text: Traced | None) -> None:
-        assert self.url is not None
-        name = repository_id(self.url.text)
-        common.git_claims(self.reading, "repository", name, self.url, text, f"{self.how} git")
-
-    def finish(self) -> None:
-        """A clone that nothing checks out stays at the default branch."""
-        if self.url is not None and not self.seen:
-            self.add(None)
-        self.url = None
 
 
 def _followed(words: list[Traced]) -> list[tuple[Traced, Traced | None]]:
@@ -282,10 +218,22 @@ def _rustup(reading: Reading, words: list[Traced], how: str) -> None:
             toolchain.add(reading, "rust", value, f"{how} rustup --toolchain")
 
 
+def _assigned(reading: Reading, name: str, value: Traced, how: str) -> None:
+    if not value.text:
+        return
+    at = reading.document.located(value)
+    reading.claims.append(Claim("build-arg", name, "value", at, how))
+    if name == "RUSTUP_TOOLCHAIN":
+        toolchain.add(reading, "rust", value, how)
+
+
 def _options(reading: Reading, words: list[Traced], how: str) -> None:
     """`--default-toolchain` belongs to rustup-init however that is called (`| sh -s -- …`)."""
     for word, following in _followed(words):
-        if word.text == "--default-toolchain" and following is not None:
+        if word.text == "--build-arg" and following is not None:
+            name, _, _ = following.text.partition("=")
+            _assigned(reading, name, following[len(name) + 1 :], f"{how} --build-arg")
+        elif word.text == "--default-toolchain" and following is not None:
             if following.text != "none":
                 toolchain.add(reading, "rust", following, f"{how} --default-toolchain")
         elif word.text.startswith("--default-toolchain="):

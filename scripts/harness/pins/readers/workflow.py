@@ -6,6 +6,7 @@ import re
 
 from harness.pins import shell, yaml
 from harness.pins.readers import common, compose, shell_claims, toolchain
+from harness.pins.readers.git_checkouts import Checkouts
 from harness.pins.readers.setup_actions import read_inputs
 from harness.pins.readers.workflow_scope import Scope
 from harness.pins.text import Located, Traced
@@ -65,30 +66,28 @@ def _image(reading: Reading, scope: Scope, node: yaml.Node | None, how: str) -> 
 
 
 def _steps(reading: Reading, scope: Scope, steps: yaml.Node | None) -> None:
+    checkouts = Checkouts(reading, "run")
     for step in yaml.entries(steps):
         inner = scope.child()
         _environment(reading, inner, yaml.get(step, "env"), "env")
         _uses(reading, inner, step)
+        if not _is_shell(reading, step):
+            continue
         for script in inner.texts(yaml.get(step, "run")):
             commands = shell.commands(script, inner.environment)
-            commands = commands if _is_shell(reading, step) else []
-            _without_docker_overrides(reading, commands)
+            shell_claims.read_commands(reading, commands, "run", checkouts)
+    checkouts.finish()
+    # A workflow may build unlocked on purpose (a canary); only images must not.
+    reading.facts = [
+        fact
+        for fact in reading.facts
+        if not (isinstance(fact, Override) and fact.what == "unlocked-build")
+    ]
 
 
 def _is_shell(reading: Reading, step: yaml.Node | None) -> bool:
     text = yaml.scalar(reading.document, yaml.get(step, "shell"))
     return text is None or not re.match(r"python|node|perl", text.text)
-
-
-def _without_docker_overrides(reading: Reading, commands: list[shell.Command]) -> None:
-    """A workflow may build unlocked on purpose (a canary); only images must not."""
-    before = len(reading.facts)
-    shell_claims.read_commands(reading, commands, "run")
-    reading.facts[before:] = [
-        fact
-        for fact in reading.facts[before:]
-        if not (isinstance(fact, Override) and fact.what == "unlocked-build")
-    ]
 
 
 def _environment(reading: Reading, scope: Scope, node: yaml.Node | None, how: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from harness.pins.findings import Finding, finding
 from harness.pins.rules import Context, off_pin
+from harness.pins.tokens import NamedContext
 
 CODE = "moving-image"
 SUMMARY = "an image has no tag, or one that is no version (latest, stable, a code name)"
@@ -13,12 +14,13 @@ SUMMARY = "an image has no tag, or one that is no version (latest, stable, a cod
 
 def check(context: Context) -> Iterator[Finding]:
     """Yield a finding for every image whose tag is no version and that has no digest."""
+    contexts = {fact.name for _, fact in context.repository.facts(NamedContext)}
     for judgement in context.judgements:
         claim = judgement.claim
         image = claim.kind == "image" or (
             claim.kind == "build-arg" and judgement.pin is not None and judgement.pin.images
         )
-        if judgement.status != "moving" or not image:
+        if judgement.status != "moving" or not image or claim.name in contexts:
             continue
         tag = f"tag {claim.tag or claim.text!r}" if claim.tag or claim.text else "no tag"
         message = f"{claim.how}: image {claim.name} has {tag}, which moves"

@@ -1,0 +1,3 @@
+target "a" {
+  contexts = { base = "target:b" }
+}
