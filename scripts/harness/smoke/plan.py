@@ -22,6 +22,7 @@ from harness.smoke.lanes.image import ImageLane, kind_of
 from harness.smoke.offline import Cut, find_cut
 from harness.smoke.prepare import SCRIPT_FOLDER, WheelhouseUnderTest
 from harness.smoke.runner import Plan
+from harness.smoke.scratch import remove_leftovers
 from harness.wheels.house import open_wheels
 from harness.wheels.manifest import load
 
@@ -46,6 +47,7 @@ def make_plan(
 ) -> Plan:
     """Look everything up. Raises InputError or ToolError, with the fix, for what is missing."""
     root = find_root()
+    remove_leftovers()
     everything = not (host or images or pythons)
     selected = select_cases(cases)
     traces = _traces(root, trace, selected)

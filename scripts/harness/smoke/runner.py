@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -27,6 +26,7 @@ from harness.smoke.offline import Cut, listener
 from harness.smoke.prepare import Prepared, WheelhouseUnderTest, prepare_image
 from harness.smoke.prepare_host import Bench, prepare_host
 from harness.smoke.result import Result, judged, not_run
+from harness.smoke.scratch import scratch
 from harness.wheels.audit import audit
 
 NOT_PREPARED = "the lane could not be prepared"
@@ -64,7 +64,7 @@ def run(plan: Plan) -> list[Result]:
     started = time.monotonic()
     collected: list[Result] = []
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replay-smoke-")))
+        folder = stack.enter_context(scratch())
         port = stack.enter_context(listener())
         progress = stack.enter_context(
             Progress(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from harness.smoke.outcome import Outcome
+from harness.smoke.scratch import scratch
 
 Kind = Literal["host", "cpu", "gpu"]
 Program = Literal["replay-sim", "python"]
@@ -54,14 +54,13 @@ class Lane(Protocol):
 @contextmanager
 def workspace(files: Mapping[str, str], trace: Path | None) -> Iterator[Work]:
     """Give a case its files, outside the checkout; they are gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="replay-smoke-case-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         work = Work(folder / "inputs", folder / "out", trace)
         work.inputs.mkdir()
         work.out.mkdir()
         for file, text in files.items():
             (work.inputs / file).write_text(text, "utf-8")
         # An image's own user is neither us nor of our group.
-        for path, mode in ((folder, 0o755), (work.inputs, 0o755), (work.out, 0o777)):
-            path.chmod(mode)
+        work.inputs.chmod(0o755)
+        work.out.chmod(0o777)
         yield work
