@@ -186,6 +186,29 @@ def test_other_threads_run_meanwhile(endless: tuple[Path, dict[str, Any]]) -> No
     assert counted[1] - counted[0] > 1000
 
 
+def test_inspection_has_its_declared_shape(sample: Path) -> None:
+    found = replay_sim.inspect(sample)
+    assert set(get_type_hints(types.Inspection)) == set(found)
+    assert set(get_type_hints(types.Statistics)) == set(found["input_length"])
+    assert (found["requests"], found["sessions"]) == (200, 60)
+    summary = replay_sim.run(sample).summary
+    assert found["input_tokens"] == summary["total_input_tokens"]
+    assert found["output_tokens"] == summary["total_output_tokens"]
+    reached = summary["first_admission_prefix_cache_reused_ratio"]
+    assert reached is not None
+    assert 0 < reached <= found["best_prefix_reuse"] < 1
+
+
+def test_validation_names_wrong_lines(sample: Path, tmp_path: Path) -> None:
+    assert replay_sim.validate(sample) == ([], 0, 200)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{\n" + sample.read_text(encoding="utf-8") + "{\n", encoding="utf-8")
+    found = replay_sim.validate(bad, limit=1)
+    assert (found.wrong, found.requests) == (2, 200)
+    assert found.messages[0].startswith(f"{bad}:1: not a JSON object")
+    assert len(found.messages) == 1
+
+
 def test_errors_have_one_base(write_trace: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(replay_sim.TraceError, match=r"nowhere\.jsonl: cannot be read"):
         replay_sim.run(tmp_path / "nowhere.jsonl")

@@ -128,6 +128,37 @@ def test_a_trace_that_is_not_there_is_named(replay_sim_command: Run) -> None:
     assert replay_sim_command("run").returncode == 2
 
 
+def test_inspect_prints_a_table_or_json(replay_sim_command: Run, sample: Path) -> None:
+    done = replay_sim_command("inspect", sample)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "60 of up to 8 turns" in done.stdout
+    found = json.loads(replay_sim_command("inspect", sample, "--format", "json").stdout)
+    assert found == replay_sim.inspect(sample)
+
+
+def test_validate_names_every_wrong_line(
+    replay_sim_command: Run, sample: Path, tmp_path: Path
+) -> None:
+    done = replay_sim_command("validate", sample)
+    assert (done.returncode, done.stdout) == (0, "200 requests, 0 wrong lines\n")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("{\n" * 101 + sample.read_text(encoding="utf-8"), encoding="utf-8")
+    done = replay_sim_command("validate", bad)
+    assert done.returncode == 1
+    assert f"{bad}:100: not a JSON object" in done.stdout
+    assert "200 requests, 101 wrong lines (1 of them not shown)" in done.stdout
+    assert replay_sim_command("validate", tmp_path / "none.jsonl").returncode == 2
+
+
+def test_an_azure_table_is_replayed(replay_sim_command: Run, tmp_path: Path) -> None:
+    table = tmp_path / "azure.csv"
+    text = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:17:03.9799600,4808,10\r\n"
+    table.write_text(text, encoding="utf-8")
+    done = replay_sim_command("run", table, "--trace-format", "azure", "--format", "json")
+    assert json.loads(done.stdout)["summary"]["total_input_tokens"] == 4808
+    assert replay_sim_command("run", table).returncode == 2
+
+
 def test_warnings_go_to_standard_error(
     replay_sim_command: Run, sample: Path, tmp_path: Path
 ) -> None:

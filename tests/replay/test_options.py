@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.pre_merge, pytest.mark.unit, pytest.mark.gpu_0]
 
 #: A value of every option that is not its default, and what the document then holds.
 CHANGED: dict[str, tuple[Any, Any]] = {
+    "trace_format": ("azure", "azure"),
     "trace_block_size": (1024, 1024),
     "block_size": (128, 128),
     "num_gpu_blocks": (99, 99),
@@ -34,7 +35,7 @@ CHANGED: dict[str, tuple[Any, Any]] = {
     "sla_itl": (20.0, 20.0),
 }
 #: Options with a single value so far.
-ONLY_ONE = {"trace_format": "mooncake", "engine": "vllm"}
+ONLY_ONE = {"engine": "vllm"}
 
 
 def value_at(document: Any, setting: str) -> Any:

@@ -27,6 +27,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Report>()?;
     module.add_function(wrap_pyfunction!(resolve_config, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
     module.add_function(wrap_pyfunction!(sample_trace, module)?)
 }
 
@@ -69,7 +71,7 @@ impl Report {
 
 #[pyfunction]
 fn resolve_config(config: &str) -> PyResult<String> {
-    let config = ReplayConfig::from_json(config).map_err(|error| to_python(error.into()))?;
+    let config = read_config(config)?;
     serde_json::to_string(&config).map_err(|error| to_python(Error::Internal(error.to_string())))
 }
 
@@ -81,13 +83,8 @@ fn run(
     config: &str,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
-    let config = ReplayConfig::from_json(config).map_err(|error| to_python(error.into()))?;
-    let mut host = Host {
-        watch,
-        last: Instant::now(),
-        error: None,
-    };
-    let result = py.detach(|| {
+    let config = read_config(config)?;
+    watched(py, watch, |host| {
         let trace = Trace::load(&traces, &config.trace, &mut |_| host.look(None))?;
         let start = Instant::now();
         let outcome = replay::replay(&trace, &config, &mut |progress| {
@@ -96,9 +93,53 @@ fn run(
         })?;
         let wall_seconds = start.elapsed().as_secs_f64();
         Ok(report(trace, config, outcome, wall_seconds))
-    });
+    })
+}
+
+#[pyfunction]
+fn inspect(py: Python<'_>, traces: Vec<PathBuf>, config: &str) -> PyResult<String> {
+    let config = read_config(config)?;
+    watched(py, None, |host| {
+        let trace = Trace::load(&traces, &config.trace, &mut |_| host.look(None))?;
+        let found = trace.inspect(config.trace.block_size, config.engine.block_size);
+        serde_json::to_string(&found).map_err(|error| Error::Internal(error.to_string()))
+    })
+}
+
+#[pyfunction]
+fn validate(
+    py: Python<'_>,
+    traces: Vec<PathBuf>,
+    config: &str,
+    limit: usize,
+) -> PyResult<(Vec<String>, u64, usize)> {
+    let config = read_config(config)?;
+    watched(py, None, |host| {
+        let watch = &mut |_| host.look(None);
+        let (trace, wrong, count) = Trace::validate(&traces, &config.trace, limit, watch)?;
+        let messages = wrong.iter().map(ToString::to_string).collect();
+        Ok((messages, count, trace.requests.len()))
+    })
+}
+
+fn read_config(config: &str) -> PyResult<ReplayConfig> {
+    ReplayConfig::from_json(config).map_err(|error| to_python(error.into()))
+}
+
+/// Runs without the interpreter. What Python raises meanwhile is raised here.
+fn watched<T: Send>(
+    py: Python<'_>,
+    watch: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Host) -> replay::Result<T> + Send,
+) -> PyResult<T> {
+    let mut host = Host {
+        watch,
+        last: Instant::now(),
+        error: None,
+    };
+    let result = py.detach(|| work(&mut host));
     match (result, host.error) {
-        (Ok(report), _) => Ok(report),
+        (Ok(value), _) => Ok(value),
         (Err(Error::Interrupted), Some(error)) => Err(error),
         (Err(error), _) => Err(to_python(error)),
     }

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use common::{config, file, load};
+use proptest::prelude::*;
 use replay::{Error, Trace};
 use serde_json::json;
 
@@ -347,6 +348,174 @@ fn several_files_are_one_trace() {
     assert_eq!(found.requests[1].at, 2_000_000);
     assert_eq!(found.requests[0].leaf, found.requests[1].leaf);
     assert_eq!(found.sources.len(), 2);
+}
+
+#[test]
+fn validation_names_every_wrong_line_and_wrong_lines_change_nothing() {
+    let named = changed("request_id", Some("\"a\""));
+    let late = format!(
+        "{}, \"session_id\": \"s\", \"delay\": 5}}",
+        &changed("timestamp", None).trim_end_matches('}')
+    );
+    let lines = [
+        GOOD.to_string(),
+        changed("input_length", Some("0")),
+        // The first turn of a session must not have a delay, so it does not open the session.
+        late.clone(),
+        changed("session_id", Some("\"s\"")),
+        late,
+        named.clone(),
+        named,
+        "{".to_string(),
+    ];
+    let paths = [file(&lines.join("\n"))];
+    let trace = config(json!({})).trace;
+    let mut watch = |_| ControlFlow::Continue(());
+    let (found, wrong, count) = Trace::validate(&paths, &trace, 3, &mut watch).unwrap();
+    assert_eq!(
+        wrong
+            .iter()
+            .filter_map(|error| error.line)
+            .collect::<Vec<_>>(),
+        [2, 3, 7]
+    );
+    assert_eq!(count, 4);
+    assert_eq!(
+        found
+            .requests
+            .iter()
+            .map(|request| request.turn)
+            .collect::<Vec<_>>(),
+        [0, 0, 1, 0]
+    );
+    let (_, wrong, count) = Trace::validate(&[file(GOOD)], &trace, 3, &mut watch).unwrap();
+    assert_eq!((wrong.len(), count), (0, 0));
+}
+
+#[test]
+fn an_azure_trace_is_a_table_without_content() {
+    let config = config(json!({"trace": {"format": "azure", "block_size": 512}}));
+    let text = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n\
+        2023-11-16 23:59:59.5000000,4808,10\r\n2023-11-17 00:00:00.2500000,4808,0\r\n";
+    let trace = load(text, &config).unwrap();
+    let rows: Vec<_> = trace
+        .requests
+        .iter()
+        .map(|row| (row.at, row.input, row.output))
+        .collect();
+    assert_eq!(rows, [(0, 4808, 10), (750_000_000, 4808, 0)]);
+    assert_ne!(trace.requests[0].leaf, trace.requests[1].leaf);
+    assert_eq!(trace.prefixes.len(), 20);
+    for (text, what) in [
+        (
+            "TIMESTAMP,ContextTokens\n",
+            ":1: the header has no column GeneratedTokens",
+        ),
+        (
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n",
+            "holds no requests",
+        ),
+        (
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 00:00:00,0,1",
+            ":2: ContextTokens is \"0\"",
+        ),
+        (
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 00:00:00,5",
+            ":2: the row has 2 cells",
+        ),
+        (
+            "TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,5,5",
+            ":2: TIMESTAMP is \"yesterday\"",
+        ),
+    ] {
+        let error = load(text, &config).unwrap_err().to_string();
+        assert!(error.contains(what), "{text}: {error}");
+    }
+}
+
+#[test]
+fn inspection_measures_what_an_infinite_cache_could_reuse() {
+    let config = config(json!({}));
+    let rows = [
+        common::row(100, 48, 4, &[1, 2, 3]),
+        common::row(0, 40, 2, &[1, 2, 3]),
+        common::row(300, 48, 0, &[1, 2, 3]),
+        common::row(200, 16, 1, &[2]),
+    ];
+    let lines: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    let found = load(&lines.join("\n"), &config).unwrap().inspect(16, 16);
+    assert_eq!(
+        (found.requests, found.sessions, found.most_turns),
+        (4, 4, 1)
+    );
+    assert_eq!(
+        (found.span_ms, found.input_tokens, found.output_tokens),
+        (300.0, 152, 7)
+    );
+    assert_eq!(found.input_length.unwrap().max, 48.0);
+    assert_eq!(found.delay_ms, None);
+    // In order of time: 0, then 32 of 48, then 0 (the same id in another place), then 32 of 48.
+    assert_eq!(found.best_prefix_reuse, 64.0 / 152.0);
+}
+
+fn any_line() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        Just("null".to_string()),
+        Just("true".to_string()),
+        Just("[1, 2]".to_string()),
+        Just("\"s\"".to_string()),
+        Just("{\"a\": [1]}".to_string()),
+        Just("[1, \"x\"]".to_string()),
+        Just("1e400".to_string()),
+        Just("-0.0".to_string()),
+        Just("18446744073709551616".to_string()),
+        any::<i32>().prop_map(|number| number.to_string()),
+        any::<f64>().prop_map(|number| number.to_string()),
+    ];
+    let field = prop::sample::select(vec![
+        "timestamp",
+        "input_length",
+        "output_length",
+        "hash_ids",
+        "delay",
+        "session_id",
+        "request_id",
+        "output_token_ids",
+        "priority",
+        "strict_priority",
+        "policy_class",
+        "other",
+    ]);
+    let row = prop::collection::vec((field, value), 0..6).prop_map(|fields| {
+        let mut row = changed("timestamp", Some("3"));
+        for (field, value) in fields {
+            row = row.trim_end_matches('}').to_string();
+            row += &format!(", {field:?}: {value}}}");
+        }
+        row
+    });
+    prop_oneof![row, "\\PC{0,40}", Just(GOOD.to_string())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_text_makes_the_loader_panic(lines in prop::collection::vec(any_line(), 1..6), cut in 0..400usize) {
+        let text = lines.join("\n");
+        let kept = text.chars().count().saturating_sub(cut / 4);
+        let text: String = text.chars().take(kept).collect();
+        let config = config(json!({}));
+        let path = file(&text);
+        let mut watch = |_| ControlFlow::Continue(());
+        let read = Trace::validate(std::slice::from_ref(&path), &config.trace, 10, &mut watch);
+        if let Ok((trace, _, _)) = read {
+            for request in &trace.requests {
+                prop_assert!(request.input > 0);
+            }
+        }
+        std::fs::remove_file(path).unwrap();
+    }
 }
 
 #[test]

@@ -8,13 +8,23 @@ The same trace, settings and version give the same result, byte for byte.
 """
 
 from replay_sim._core import __revision__, __version__
-from replay_sim.api import Progress, Result, resolve_config, run, sample_trace
+from replay_sim.api import (
+    Progress,
+    Result,
+    Validation,
+    inspect,
+    resolve_config,
+    run,
+    sample_trace,
+    validate,
+)
 from replay_sim.errors import ConfigError, ReplayError, TraceError
 from replay_sim.options import Options
-from replay_sim.types import Report, RequestRow, Summary
+from replay_sim.types import Inspection, Report, RequestRow, Summary
 
 __all__ = [
     "ConfigError",
+    "Inspection",
     "Options",
     "Progress",
     "ReplayError",
@@ -23,9 +33,12 @@ __all__ = [
     "Result",
     "Summary",
     "TraceError",
+    "Validation",
     "__revision__",
     "__version__",
+    "inspect",
     "resolve_config",
     "run",
     "sample_trace",
+    "validate",
 ]

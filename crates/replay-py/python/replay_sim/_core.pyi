@@ -61,5 +61,27 @@ def run(
         KeyboardInterrupt: a signal arrived.
     """
 
+def inspect(traces: Sequence[str | PathLike[str]], config: str) -> str:
+    """Return what the trace holds, as JSON; see `replay_sim.types.Inspection`.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        TraceError: a trace file is wrong.
+    """
+
+def validate(
+    traces: Sequence[str | PathLike[str]], config: str, limit: int
+) -> tuple[list[str], int, int]:
+    """Read the whole trace, wrong lines or not.
+
+    Returns:
+        The messages of the first `limit` wrong lines, the number of wrong lines, and the number
+        of requests in the others.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        TraceError: a file cannot be read.
+    """
+
 def sample_trace(requests: int, seed: int) -> str:
     """Return a synthetic `mooncake` trace with a block size of 512 tokens."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Unpack, cast
 
 from replay_sim import _core, config, files, options
 from replay_sim.options import Options
-from replay_sim.types import Report, RequestRow, Summary
+from replay_sim.types import Inspection, Report, RequestRow, Summary
 
 
 class Progress(NamedTuple):
@@ -116,6 +116,50 @@ def resolve_config(
     """
     text = _core.resolve_config(json.dumps(_document(config, settings)))
     return cast(dict[str, Any], json.loads(text))
+
+
+def inspect(
+    *traces: str | PathLike[str],
+    config: Mapping[str, Any] | None = None,
+    **settings: Unpack[Options],
+) -> Inspection:
+    """Measure what a trace holds, without replaying it.
+
+    The arguments are those of `run`; the format and both block sizes count.
+
+    Raises:
+        ConfigError: a setting is unknown or wrong.
+        TraceError: a trace file is wrong.
+    """
+    text = _core.inspect([Path(trace) for trace in traces], json.dumps(_document(config, settings)))
+    return cast(Inspection, json.loads(text))
+
+
+class Validation(NamedTuple):
+    """What is wrong with a trace."""
+
+    #: Messages of the first wrong lines, each FILE:LINE: what; expected ... and the fix.
+    messages: list[str]
+    #: Number of wrong lines.
+    wrong: int
+    #: Number of requests in the other lines.
+    requests: int
+
+
+def validate(
+    *traces: str | PathLike[str],
+    limit: int = 100,
+    config: Mapping[str, Any] | None = None,
+    **settings: Unpack[Options],
+) -> Validation:
+    """Read a whole trace and name every wrong line, up to `limit` of them.
+
+    Raises:
+        ConfigError: a setting is unknown or wrong.
+        TraceError: a file cannot be read, or holds nothing.
+    """
+    document = json.dumps(_document(config, settings))
+    return Validation(*_core.validate([Path(trace) for trace in traces], document, limit))
 
 
 def sample_trace(requests: int = 200, seed: int = 1) -> str:

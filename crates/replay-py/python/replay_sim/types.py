@@ -251,3 +251,40 @@ class RequestRow(TypedDict):
     admission_history: list[Admission]
     admission_count: int
     readmission_count: int
+
+
+class Statistics(TypedDict):
+    """Exact statistics of a set of values."""
+
+    count: int
+    mean: float
+    min: float
+    max: float
+    median: float
+    p75: float
+    p90: float
+    p95: float
+    p99: float
+    std: float
+
+
+class Inspection(TypedDict):
+    """What a trace holds."""
+
+    requests: int
+    #: A request without a session is a session of its own.
+    sessions: int
+    #: Of the longest session.
+    most_turns: int
+    #: From the first arrival to the last first turn, ms.
+    span_ms: float
+    input_tokens: int
+    output_tokens: int
+    input_length: Statistics
+    output_length: Statistics
+    #: Think times before later turns, ms; None without later turns.
+    delay_ms: Statistics | None
+    #: Different trace blocks.
+    distinct_blocks: int
+    #: Prompt tokens that one worker with an infinite cache finds in it, over all prompt tokens.
+    best_prefix_reuse: float

@@ -40,6 +40,8 @@ pub enum TraceFormat {
     /// JSON Lines with block hash ids.
     #[default]
     Mooncake,
+    /// CSV with arrival, prompt length and output length; no prompts share a prefix.
+    Azure,
 }
 
 /// How to read the trace.

@@ -1,10 +1,12 @@
 //! Exact statistics of a set of values.
 
+use serde::Serialize;
+
 use crate::time::{self, Nanos};
 
 /// Statistics of a set of values. Percentiles are values of the set: with the values sorted, the
 /// one at index `round((n - 1) p / 100)`, halves up; so min <= percentile <= max always.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
     /// Number of values.
     pub count: u64,

@@ -47,79 +47,57 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Adds one request behind those that were added before.
+    /// Adds one request behind those that were added before. A request that is refused changes
+    /// nothing.
     pub(super) fn add(&mut self, new: NewRequest<'_>) -> Result<(), Problem> {
-        let index = self.requests.len() as u32;
-        self.name(index, new.request_id, new.place)?;
-        let mut request = TraceRequest {
-            at: 0,
-            delay: 0,
-            input: new.input,
-            output: new.output,
-            leaf: self.prefixes.add(new.hash_ids),
-            turn: 0,
-            next_turn: None,
-            session: None,
-        };
-        let mut start = new.timestamp.unwrap_or(0.0);
-        let open = match new.session_id {
-            Some(id) => self.session(id.into(), &mut request),
-            None => None,
-        };
-        match open {
-            Some(session) => {
-                let previous = &mut self.sessions[session];
-                let delay = match (new.delay, previous.timestamp, new.timestamp) {
-                    (Some(delay), _, _) => delay,
-                    (None, Some(before), Some(now)) => now - before,
-                    _ => 0.0,
-                };
-                if !(0.0..=MAX_MS).contains(&delay) {
-                    return Err(Problem::new(
-                        format!("this turn comes {delay} ms after the one before it"),
-                        format!(
-                            "the turns of a session in order of time, at most {MAX_MS} ms apart"
-                        ),
-                        "sort the rows by timestamp, or give a delay",
-                    ));
-                }
-                request.delay = time::from_ms(delay);
-                let last = previous.last as usize;
-                request.turn = self.requests[last].turn + 1;
-                self.requests[last].next_turn = Some(index);
-                *previous = OpenSession {
-                    last: index,
-                    timestamp: new.timestamp,
-                };
-                start = f64::NAN;
+        let session = new.session_id.as_deref();
+        let open = session.and_then(|id| self.session_of.get(id).copied());
+        let delay = match open {
+            Some(session) => self.sessions[session as usize].delay(&new)?,
+            None if new.delay.is_some() => {
+                return Err(Problem::new(
+                    "a delay on a request that follows no other",
+                    "a delay only on later turns of a session",
+                    "give a timestamp instead, or the session_id of the turn before",
+                ));
             }
-            None => {
-                if new.delay.is_some() {
-                    return Err(Problem::new(
-                        "a delay on a request that follows no other",
-                        "a delay only on later turns of a session",
-                        "give a timestamp instead, or the session_id of the turn before",
-                    ));
-                }
-                if new.timestamp.is_none() {
-                    let what = "no timestamp on a first turn; taken as 0";
-                    self.warn("missing-timestamp", new.place, what.to_string());
-                }
-                if request.session.is_some() {
-                    let timestamp = new.timestamp;
-                    self.sessions.push(OpenSession {
-                        last: index,
-                        timestamp,
-                    });
-                }
-            }
+            None => 0.0,
+        };
+        if let Some(id) = &new.request_id {
+            self.check_name(id, new.place)?;
         }
+
+        let index = self.requests.len() as u32;
+        self.name(index, new.request_id, new.place);
         if new.hints != Hints::default() {
             self.first_hint.get_or_insert(new.place);
             self.hints.insert(index, new.hints);
         }
-        self.starts.push(start);
-        self.requests.push(request);
+        let last = open.map(|session| self.sessions[session as usize].last as usize);
+        let turn = last.map_or(0, |last| self.requests[last].turn + 1);
+        if let Some(last) = last {
+            self.requests[last].next_turn = Some(index);
+            self.starts.push(f64::NAN);
+        } else {
+            if new.timestamp.is_none() {
+                let what = "no timestamp on a first turn; taken as 0";
+                self.warn("missing-timestamp", new.place, what.to_string());
+            }
+            self.starts.push(new.timestamp.unwrap_or(0.0));
+        }
+        let session = new
+            .session_id
+            .map(|id| self.continue_session(open, id, index, new.timestamp));
+        self.requests.push(TraceRequest {
+            at: 0,
+            delay: time::from_ms(delay),
+            input: new.input,
+            output: new.output,
+            leaf: self.prefixes.add(new.hash_ids),
+            turn,
+            next_turn: None,
+            session,
+        });
         Ok(())
     }
 
@@ -175,40 +153,72 @@ impl Builder {
         })
     }
 
-    fn name(&mut self, index: u32, id: Option<String>, place: Place) -> Result<(), Problem> {
+    fn check_name(&self, id: &str, place: Place) -> Result<(), Problem> {
+        let Some(first) = self.seen.get(id) else {
+            return Ok(());
+        };
+        let file = if first.file == place.file {
+            ""
+        } else {
+            "of an earlier file "
+        };
+        Err(Problem::new(
+            format!(
+                "request_id {id:?} was given on line {} {file}already",
+                first.line
+            ),
+            "every request_id once",
+            "remove the copy or give it another id",
+        ))
+    }
+
+    fn name(&mut self, index: u32, id: Option<String>, place: Place) {
         let id: Option<Box<str>> = id.map(Into::into);
         if let Some(id) = &id {
-            if let Some(first) = self.seen.insert(id.clone(), place) {
-                let file = if first.file == place.file {
-                    ""
-                } else {
-                    "of an earlier file "
-                };
-                return Err(Problem::new(
-                    format!(
-                        "request_id {id:?} was given on line {} {file}already",
-                        first.line
-                    ),
-                    "every request_id once",
-                    "remove the copy or give it another id",
-                ));
-            }
+            self.seen.insert(id.clone(), place);
             self.request_ids.resize(index as usize, None);
         }
         if id.is_some() || !self.request_ids.is_empty() {
             self.request_ids.push(id);
         }
-        Ok(())
     }
 
-    /// Assigns the session; returns its index when it is open already.
-    fn session(&mut self, id: Box<str>, request: &mut TraceRequest) -> Option<usize> {
-        let fresh = self.session_ids.len() as u32;
-        let session = *self.session_of.entry(id).or_insert_with_key(|id| {
-            self.session_ids.push(id.clone());
-            fresh
-        });
-        request.session = Some(session);
-        (session != fresh).then_some(session as usize)
+    /// Makes a request the last one of its session, which begins with it unless it is open.
+    fn continue_session(
+        &mut self,
+        open: Option<u32>,
+        id: String,
+        last: u32,
+        timestamp: Option<f64>,
+    ) -> u32 {
+        let turn = OpenSession { last, timestamp };
+        if let Some(session) = open {
+            self.sessions[session as usize] = turn;
+            return session;
+        }
+        let session = self.sessions.len() as u32;
+        self.sessions.push(turn);
+        self.session_ids.push(id.clone().into());
+        self.session_of.insert(id.into(), session);
+        session
+    }
+}
+
+impl OpenSession {
+    /// Think time before the next turn, ms: the one given, or the difference of the timestamps.
+    fn delay(&self, new: &NewRequest<'_>) -> Result<f64, Problem> {
+        let delay = match (new.delay, self.timestamp, new.timestamp) {
+            (Some(delay), _, _) => delay,
+            (None, Some(before), Some(now)) => now - before,
+            _ => 0.0,
+        };
+        if (0.0..=MAX_MS).contains(&delay) {
+            return Ok(delay);
+        }
+        Err(Problem::new(
+            format!("this turn comes {delay} ms after the one before it"),
+            format!("the turns of a session in order of time, at most {MAX_MS} ms apart"),
+            "sort the rows by timestamp, or give a delay",
+        ))
     }
 }

@@ -88,13 +88,8 @@ impl Lines {
         })
     }
 
-    /// Number of the line that [`Lines::next`] returned last.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The next line that is not blank, without its end.
-    pub(super) fn next(&mut self) -> Result<Option<&str>, TraceError> {
+    /// The next line that is not blank, without its end, and its number from 1.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, TraceError> {
         loop {
             self.line.clear();
             self.number += 1;
@@ -129,7 +124,7 @@ impl Lines {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         match std::str::from_utf8(line) {
-            Ok(text) => Ok(Some(text.trim_end())),
+            Ok(text) => Ok(Some((self.number, text.trim_end()))),
             Err(error) => {
                 let what = format!("byte {} of the line is not UTF-8", error.valid_up_to() + 1);
                 let fix = "convert the file to UTF-8";

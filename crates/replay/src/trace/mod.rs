@@ -1,12 +1,16 @@
 //! Traces: what arrives when, and which prompts share a prefix.
 
+mod azure;
 mod builder;
+mod inspect;
 mod lines;
+mod load;
 mod mooncake;
 mod prefix;
 mod row;
 pub mod sample;
 
+pub use inspect::Inspection;
 #[cfg(test)]
 pub(crate) use prefix::Interner;
 pub use prefix::PrefixTree;
@@ -16,8 +20,8 @@ use std::path::PathBuf;
 
 use rustc_hash::FxHashMap;
 
-use crate::config::{TraceConfig, TraceFormat};
-use crate::error::Result;
+use crate::config::TraceConfig;
+use crate::error::{Result, TraceError};
 use crate::time::Nanos;
 
 /// Longest prompt and longest output that a trace may ask for, tokens.
@@ -118,9 +122,29 @@ impl Trace {
         config: &TraceConfig,
         watch: &mut dyn FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Self> {
-        match config.format {
-            TraceFormat::Mooncake => mooncake::load(paths, config, watch),
-        }
+        load::load(paths, config, watch, &mut |error| Err(error.into()))
+    }
+
+    /// Reads the files as [`Trace::load`] does, but goes on after a wrong line. Returns the trace
+    /// of the other lines, the first `limit` wrong lines, and how many there are.
+    ///
+    /// # Errors
+    /// A file that cannot be read; [`crate::Error::Interrupted`] when `watch` broke.
+    pub fn validate(
+        paths: &[PathBuf],
+        config: &TraceConfig,
+        limit: usize,
+        watch: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<(Self, Vec<TraceError>, u64)> {
+        let (mut shown, mut count) = (Vec::new(), 0);
+        let trace = load::load(paths, config, watch, &mut |error| {
+            count += 1;
+            if shown.len() < limit {
+                shown.push(error);
+            }
+            Ok(())
+        })?;
+        Ok((trace, shown, count))
     }
 
     /// Name of a request: the trace's own, or its number from 1.

@@ -1,65 +1,31 @@
 //! The `mooncake` format: JSON Lines with the hash ids of a prompt's blocks.
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
-
 use super::builder::{Builder, NewRequest};
-use super::lines::{Lines, whole};
+use super::load::Format;
 use super::row::{self, Row};
-use super::{Hints, Place, Trace};
-use crate::config::TraceConfig;
-use crate::error::{ConfigError, Error, Problem, Result, TraceError};
+use super::{Hints, Place};
+use crate::error::Problem;
 
-/// Rows between two calls of the host.
-const ROWS_PER_CALL: usize = 1024;
+/// Reads rows of JSON.
+pub(super) struct Mooncake {
+    block_size: u32,
+    hash_ids: Vec<u64>,
+}
 
-pub(super) fn load(
-    paths: &[PathBuf],
-    config: &TraceConfig,
-    watch: &mut dyn FnMut(usize) -> ControlFlow<()>,
-) -> Result<Trace> {
-    let mut builder = Builder::default();
-    let mut sources = Vec::new();
-    let mut hash_ids = Vec::new();
-    for path in paths {
-        let mut lines = Lines::open(path)?;
-        let before = builder.len();
-        loop {
-            let added = match lines.next()? {
-                None => break,
-                Some(line) => row::parse(line, &mut hash_ids),
-            };
-            let added = added.and_then(|row| {
-                let place = Place {
-                    file: sources.len() as u32,
-                    line: lines.number(),
-                };
-                add(&mut builder, row, &mut hash_ids, config.block_size, place)
-            });
-            added.map_err(|problem| lines.problem(problem))?;
-            if builder.len().is_multiple_of(ROWS_PER_CALL) && watch(builder.len()).is_break() {
-                return Err(Error::Interrupted);
-            }
+impl Mooncake {
+    pub(super) fn new(block_size: u32) -> Self {
+        Self {
+            block_size,
+            hash_ids: Vec::new(),
         }
-        if builder.len() == before {
-            let expected = "at least one request";
-            let fix = "check that the file is the trace you meant";
-            return Err(whole(path, "holds no requests", expected, fix).into());
-        }
-        sources.push(lines.finish()?);
     }
-    let Some(first) = paths.first() else {
-        return Err(ConfigError::new("trace", "no file given", "name at least one file").into());
-    };
-    let first = first.clone();
-    builder.finish(sources).map_err(|problem| {
-        TraceError {
-            file: first,
-            line: None,
-            problem,
-        }
-        .into()
-    })
+}
+
+impl Format for Mooncake {
+    fn line(&mut self, line: &str, place: Place, builder: &mut Builder) -> Result<(), Problem> {
+        let row = row::parse(line, &mut self.hash_ids)?;
+        add(builder, row, &mut self.hash_ids, self.block_size, place)
+    }
 }
 
 fn add(
@@ -68,7 +34,7 @@ fn add(
     hash_ids: &mut Vec<u64>,
     block_size: u32,
     place: Place,
-) -> std::result::Result<(), Problem> {
+) -> Result<(), Problem> {
     let missing = |field: &str, expected: &str| {
         Problem::new(
             format!("{field} is missing"),

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 
 from replay_sim import __revision__, __version__
-from replay_sim.cli import run, sample
+from replay_sim.cli import inspect, run, sample
 from replay_sim.cli.console import log
 from replay_sim.errors import ConfigError, ReplayError, TraceError
 
@@ -20,24 +20,26 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="replay-sim",
         description="Replay LLM inference traces against simulated workers behind the KV router.",
-        epilog="exit codes: 0 done, 2 bad setting or trace, 4 internal error, 130 interrupted",
+        epilog="exit codes: 0 done, 1 wrong lines found, 2 bad setting or trace, "
+        "4 internal error, 130 interrupted",
         allow_abbrev=False,
     )
     version = f"replay-sim {__version__} (source {__revision__})"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     run.register(commands)
+    inspect.register(commands)
     sample.register(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; every error becomes one message and an exit code."""
+    """Run one command and return its exit code; every error becomes one message and a code."""
     try:
         arguments = build_parser().parse_args(argv)
-        arguments.run(arguments)
+        code = arguments.run(arguments)
         sys.stdout.flush()
-        return OK
+        return OK if code is None else int(code)
     except (ConfigError, TraceError) as error:
         return _fail(str(error), BAD_INPUT)
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,8 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from replay_sim import _core, api, config, files, options, table
+from replay_sim import api, config, files, table
+from replay_sim.cli import arguments
 from replay_sim.cli.console import log, out
 from replay_sim.errors import ConfigError
 from replay_sim.options import OPTIONS
@@ -32,25 +32,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "-c", "--config", type=Path, metavar="FILE", help="settings as TOML, JSON or YAML"
     )
-    defaults = json.loads(_core.resolve_config("{}"))
-    groups: dict[str, Any] = {}
-    for option in OPTIONS:
-        if option.group not in groups:
-            groups[option.group] = parser.add_argument_group(option.group)
-        text = f"{option.help}{_default(option, defaults)}"
-        if option.switch_off:
-            groups[option.group].add_argument(
-                option.flag, dest=option.name, action="store_false", default=None, help=text
-            )
-        else:
-            groups[option.group].add_argument(
-                option.flag,
-                dest=option.name,
-                type=option.type,
-                metavar=option.metavar,
-                choices=option.choices,
-                help=text,
-            )
+    arguments.add_options(parser, OPTIONS)
     results = parser.add_argument_group("results")
     results.add_argument("--report", type=Path, metavar="FILE", help="write the report as JSON")
     results.add_argument(
@@ -65,19 +47,19 @@ def register(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> None:
     """Replay, write the files, print the result."""
     document: dict[str, Any] = {}
-    traces: list[Path] = list(arguments.traces)
-    if arguments.config is not None:
-        document, paths = config.load(arguments.config)
+    traces: list[Path] = list(given.traces)
+    if given.config is not None:
+        document, paths = config.load(given.config)
         traces = traces or paths
     if not traces:
         raise ConfigError("no trace given\n  fix: replay-sim run TRACE, or trace.paths in a file")
-    for target in (arguments.report, arguments.requests):
+    for target in (given.report, given.requests):
         if target is not None:
             files.check_target(target)
-    settings: Any = {option.name: getattr(arguments, option.name) for option in OPTIONS}
+    settings: Any = {option.name: getattr(given, option.name) for option in OPTIONS}
     with _progress() as watch:
         result = api.run(*traces, config=document, progress=watch, **settings)
     for warning in result.report["trace"]["warnings"]:
@@ -85,8 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
         more = f" (and {warning['count'] - 1:,} more like it)" if warning["count"] > 1 else ""
         log.print("[bold yellow]warning:[/] ", end="")
         log.print(f"{place}: {warning['message']}{more}", markup=False)
-    _write(result, arguments.report, arguments.requests)
-    if arguments.format == "json":
+    _write(result, given.report, given.requests)
+    if given.format == "json":
         sys.stdout.write(result.report_json())
     else:
         out.print(table.render(result))
@@ -100,17 +82,6 @@ def _write(result: api.Result, report: Path | None, requests: Path | None) -> No
             target.write_text(result.report_json(), encoding="utf-8")
         if requests is not None:
             result.write_requests(stack.enter_context(files.replacing(requests)))
-
-
-def _default(option: options.Option, defaults: dict[str, Any]) -> str:
-    if option.switch_off:
-        return ""
-    value: Any = defaults
-    for key in option.setting.split("."):
-        value = value[key]
-    if isinstance(value, dict):
-        value = value["type"]
-    return " (default: none)" if value is None else f" (default: {value})"
 
 
 @contextmanager
