@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,8 @@ def make_plan(
     interpreters = _interpreters(pythons) if host or pythons or everything else {}
     cut: Cut | None = find_cut() if interpreters else None
     names = IMAGES if everything else tuple(images)
+    if names:
+        require_readable(traces)
     lanes = _image_lanes(connect(), names) if names else {}
     return Plan(
         house=house,
@@ -105,6 +108,17 @@ def _traces(root: Path, given: Path | None, cases: Sequence[Case]) -> dict[str, 
     if given is not None:
         used.add("given")
     return {name: Trace(paths[name], trace_facts.count(paths[name])) for name in sorted(used)}
+
+
+def require_readable(traces: Mapping[str, Trace]) -> None:
+    """Raise InputError for a trace that an image's own user could not read."""
+    for trace in traces.values():
+        if not trace.path.stat().st_mode & stat.S_IROTH:
+            raise InputError(
+                "the image's user is another one and can't read this trace",
+                where=str(trace.path),
+                fix=f"chmod o+r {shlex.quote(str(trace.path))}",
+            )
 
 
 def _interpreters(names: Sequence[str]) -> dict[str, Interpreter]:

@@ -8,8 +8,10 @@ import pytest
 
 from harness.cli import main
 from harness.errors import InputError, ToolError
+from harness.smoke.acceptance import Trace
 from harness.smoke.lanes.host import find_interpreter
 from harness.smoke.lanes.image import kind_of
+from harness.smoke.plan import require_readable
 from harness.wheels.manifest import MANIFEST
 from tests.harness.smoke.facts_factory import write_house
 from tests.harness.wheels.wheel_factory import WheelSpec
@@ -62,6 +64,17 @@ def test_no_trace(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_malformed_trace(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (checkout / "t.jsonl").write_text('{"input_length": 1, "output_length": 1}\n[', "utf-8")
     assert "t.jsonl:2: not a request" in refused(capsys, checkout, "--trace", "t.jsonl")
+
+
+def test_trace_that_an_image_can_not_read(checkout: Path) -> None:
+    path = checkout / "tests" / "data" / "sample.jsonl"
+    traces = {"sample": Trace(path, {})}
+    path.chmod(0o644)
+    require_readable(traces)
+    path.chmod(0o640)
+    with pytest.raises(InputError, match="can't read this trace") as caught:
+        require_readable(traces)
+    assert caught.value.fix == f"chmod o+r {path}"
 
 
 def test_no_such_case(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import InputError, ToolError
@@ -131,13 +131,5 @@ class HostLane:
         binaries = self.environment / "bin"
         command = [*self.cut.prefix, str(binaries / program), *args]
         env = clean_environment(self.environment.parent, binaries)
-        done = execute(command, cwd=work.out, env=env, timeout=timeout)
-        return Outcome(
-            done.command,
-            done.exit_code,
-            done.stdout,
-            done.stderr,
-            done.seconds,
-            work.written(),
-            done.timed_out,
-        )
+        outcome = execute(command, cwd=work.out, env=env, timeout=timeout)
+        return replace(outcome, files=work.written())
