@@ -9,6 +9,7 @@ from functools import lru_cache
 from harness.pins import versions
 from harness.pins.findings import Finding, finding, place
 from harness.pins.inheritance import lock_of, package_of, version_of, workspace_of
+from harness.pins.readers.common import relative
 from harness.pins.rules import Context
 from harness.pins.text import Document, Located, Span
 from harness.pins.tokens import CargoDependency, Claim, LockPackage, Reading
@@ -99,6 +100,8 @@ def _dependency(
     if not entries:
         yield _missing(lock, document, dependency.at, dependency.name)
         return
+    if dependency.path is not None:
+        yield from _sibling(context, lock, entries, document, dependency.path)
     revision = next((at for kind, at in dependency.references if kind == "rev"), None)
     if dependency.git is not None and revision is not None:
         git = [p for p in entries if p.repository == dependency.repository and p.revision]
@@ -111,6 +114,18 @@ def _dependency(
         wanted = dependency.requirement
         if all(versions.admits_cargo(wanted.text, p.version.text) is False for p in entries):
             yield from _behind(context, lock, entries[0].version, document, wanted)
+
+
+def _sibling(
+    context: Context, lock: Reading, entries: list[LockPackage], document: Document, path: Located
+) -> Iterator[Finding]:
+    """A path dependency may be no member of the workspace, and is locked all the same."""
+    target = relative(document.path, f"{path.text}/Cargo.toml")
+    manifest = context.repository.by_path.get(target or "")
+    version = version_of(context.repository, manifest) if manifest is not None else None
+    own = [entry for entry in entries if entry.source == "own"]
+    if version is not None and own and not any(e.version.text == version[1].text for e in own):
+        yield from _behind(context, lock, own[0].version, version[0].document, version[1])
 
 
 def _python(context: Context, manifest: Reading) -> Iterator[Finding]:

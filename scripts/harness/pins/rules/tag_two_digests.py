@@ -21,9 +21,9 @@ def check(context: Context) -> Iterator[Finding]:
             first.setdefault((claim.name, claim.tag), []).append((document, claim))
     for (name, tag), places in first.items():
         places.sort(key=lambda item: context.status_at(item[0].path, item[1].at.span) == "off")
-        known = places[0]
-        for document, claim in places[1:]:
-            if claim.text == known[1].text or _other_platform(claim, known[1]):
+        for number, (document, claim) in enumerate(places):
+            known = next((p for p in places[:number] if _conflict(claim, p[1])), None)
+            if known is None:
                 continue
             yield finding(
                 CODE,
@@ -38,7 +38,8 @@ def check(context: Context) -> Iterator[Finding]:
             )
 
 
-def _other_platform(claim: Claim, known: Claim) -> bool:
+def _conflict(claim: Claim, known: Claim) -> bool:
     """The digests of two architectures differ; both must say which one they are."""
     platforms = {claim.platform, known.platform}
-    return len(platforms) == 2 and all(p and UNRESOLVED not in p for p in platforms)
+    apart = len(platforms) == 2 and all(p and UNRESOLVED not in p for p in platforms)
+    return claim.text != known.text and not apart
