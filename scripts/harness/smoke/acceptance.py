@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.smoke import trace_facts
 from harness.smoke.case import Case
 from harness.smoke.expect import problems
 from harness.smoke.lanes.lane import Lane, workspace
@@ -25,6 +26,11 @@ class Trace:
     path: Path
     facts: Mapping[str, int]
 
+    @property
+    def format(self) -> str:
+        """The name that `replay-sim run --trace-format` has for it."""
+        return trace_facts.format_of(self.path)
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -39,6 +45,8 @@ def execute(case: Case, lane: Lane, trace: Trace | None) -> Ran:
     outcomes: dict[str, Outcome] = {}
     with workspace(case.files, trace.path if trace else None) as work:
         places = lane.places(work)
+        if trace:
+            places["trace_format"] = trace.format
         for run in case.runs:
             args = [_placed(word, places) for word in run.args]
             outcomes[run.name] = lane.run("replay-sim", args, work=work, timeout=case.timeout)

@@ -24,7 +24,7 @@ DEFAULT_TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Run:
-    """One call of `replay-sim`. `args` may hold {trace}, {inputs} and {out}."""
+    """One call of `replay-sim`. `args` may hold {trace}, {trace_format}, {inputs} and {out}."""
 
     name: str
     args: tuple[str, ...]

@@ -45,6 +45,9 @@ def print_results(results: Sequence[Result], evidence: Evidence, console: Consol
             if len(result.problems) > SHOWN_PROBLEMS:
                 more = len(result.problems) - SHOWN_PROBLEMS
                 console.print(f"  … and {more} more in the evidence", markup=False)
+            for outcome in result.outcomes:
+                if result.is_case and outcome.exit_code != 0 and outcome.stderr.strip():
+                    console.print(f"  it said: {_shortened(outcome.tail())}", markup=False)
             console.print(f"  repeat: {evidence.repeat_command(result)}", markup=False)
 
 

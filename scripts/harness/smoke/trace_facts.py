@@ -10,6 +10,11 @@ from pathlib import Path
 from harness.errors import InputError
 
 
+def format_of(path: Path) -> str:
+    """Return the format of a trace, by its suffix: "azure" for CSV, else "mooncake"."""
+    return "azure" if path.suffix == ".csv" else "mooncake"
+
+
 def count(path: Path) -> dict[str, int]:
     """Return `requests`, `input-tokens` and `output-tokens` of a trace.
 
@@ -21,7 +26,7 @@ def count(path: Path) -> dict[str, int]:
         raise InputError(
             "no such trace", where=str(path), fix="name one that is there: TRACE=… or --trace"
         )
-    reader = _csv_rows if path.suffix == ".csv" else _jsonl_rows
+    reader = _csv_rows if format_of(path) == "azure" else _jsonl_rows
     requests = inputs = outputs = 0
     with path.open(encoding="utf-8", newline="") as stream:
         for input_length, output_length in _guarded(path, stream, reader):
