@@ -59,6 +59,14 @@ def required(repository: Repository) -> Iterator[Mutant]:
             yield mutate(judgement)
 
 
+def locked(repository: Repository, *paths: str) -> Iterator[Mutant]:
+    """Yield a mutant of every unpinned line of compiled files that are layers of one another."""
+    for judgement in judge_all(repository):
+        claim = judgement.claim
+        if judgement.pin is None and claim.locked and judgement.document.path in paths:
+            yield mutate(judgement)
+
+
 def mutate(judgement: Judgement) -> Mutant:
     """Change the value where it stands to one of the same kind that no pin has."""
     span = judgement.at.span

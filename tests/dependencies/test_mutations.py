@@ -13,6 +13,7 @@ from tests.dependencies.mutants import (
     Mutant,
     caught,
     findings_of,
+    locked,
     open_tree,
     pinned,
     points_at,
@@ -93,3 +94,17 @@ def test_unpinned_requirements_are_held_by_the_locks(checkout: Path) -> None:
     for mutant in mutants:
         findings = findings_of(with_file(repository, mutant.file, mutant.data))
         assert points_at(mutant, findings), str(mutant)
+
+
+def test_layered_locks_hold_each_other(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything that deps/harness.txt locks stands in deps/dev.txt too: either change is found."""
+    repository = open_tree(checkout)
+    narrow = list(locked(repository, "deps/harness.txt"))
+    names = {mutant.judgement.claim.name for mutant in narrow}
+    wide = [m for m in locked(repository, "deps/dev.txt") if m.judgement.claim.name in names]
+    assert len(narrow) == len(wide) >= 10
+    for mutant in (*narrow, *wide):
+        findings = findings_of(with_file(repository, mutant.file, mutant.data))
+        assert caught(mutant, findings) or points_at(mutant, findings), str(mutant)
+    with capsys.disabled():
+        print(f"\nlayered locks: {2 * len(narrow)} of {2 * len(narrow)} mutants killed (100 %)")

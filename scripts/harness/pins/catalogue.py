@@ -22,6 +22,7 @@ NAMES = (
     "label_off_pin",
     "lock_behind_manifest",
     "lock_behind_input",
+    "locks_disagree",
     "two_revisions",
     "mixed_references",
     "patch_overrides_pin",

@@ -78,13 +78,13 @@ class Judge:
 
     def judge(self, document: Document, claim: Claim) -> Judgement:
         """Hold a claim against its pins; where several name it, agreeing with one is enough."""
-        first: Judgement | None = None
-        for pin in self.pins_of(claim):
-            judgement = _against(document, claim, pin)
-            if judgement.status in ("agrees", "mention"):
+        all_of_them = [_against(document, claim, pin) for pin in self.pins_of(claim)]
+        for judgement in all_of_them:
+            if judgement.status == "agrees":
                 return judgement
-            first = first or judgement
-        return first or _unpinned(document, claim)
+        # A pin that says nothing about this value does not excuse it from another one.
+        telling = [judgement for judgement in all_of_them if judgement.status != "mention"]
+        return next(iter(telling or all_of_them), _unpinned(document, claim))
 
 
 def judge_all(repository: Repository) -> list[Judgement]:
@@ -292,12 +292,10 @@ def _value(case: _Case, claim: Claim, pin: Pin) -> Judgement:
     image = _IMAGE.fullmatch(text)
     if image is not None and image_id(image["name"]) in map(image_id, pin.images):
         return _image_value(case, claim, pin, image)
-    hexadecimal = _SHORT.fullmatch(text) or FULL.match(text)
-    parsed = versions.parse(text)
-    if pin.revision is not None and (pin.version is None or hexadecimal or parsed is None):
-        plain = parsed is not None and pin.version is not None and not re.fullmatch(r"\d{7,}", text)
-        if not (plain and not FULL.match(text)):
-            return _revision(case, text, pin)
+    # Seven digits and more are a revision cut short rather than a version.
+    parsed = versions.parse(text) if not re.match(r"\d{7}", text) else None
+    if pin.revision is not None and (pin.version is None or parsed is None):
+        return _revision(case, text, pin)
     if pin.version is None:
         return case.result("version", "mention")
     expected = pin.version.text

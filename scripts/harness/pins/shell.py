@@ -248,7 +248,7 @@ class _Lexer:
             stop = _brace(text, start + 2)
             value = self.parameter(self.source[start + 2 : stop])
             self.at = stop + 1
-            self.add(value or unknown)
+            self.add(unknown if value is None else value)
             return
         match = _NAME.match(text, start + 1)
         if match is None:
@@ -257,7 +257,8 @@ class _Lexer:
             self.add(unknown if special else self.source[start : start + 1])
             return
         self.at = match.end()
-        self.add(self.variable(match[0], self.source[start : self.at]) or unknown)
+        value = self.variable(match[0], self.source[start : self.at])
+        self.add(unknown if value is None else value)
 
     def parameter(self, body: Traced) -> Traced | None:
         """Return the value of `${…}`: the plain form and the ones with a default."""
@@ -313,28 +314,22 @@ class _Lexer:
         """Consume the bodies of the heredocs that were opened on the line above."""
         pending, self.heredocs = self.heredocs, []
         for name, dashed, runs in pending:
-            start = self.at
-            while True:
-                stop = self.text.find("\n", self.at)
-                line = self.text[self.at :] if stop < 0 else self.text[self.at : stop]
-                bare = line.rstrip("\r")
-                if (bare.lstrip("\t ") if dashed else bare) == name or (
-                    self.depth == 0 and bare.strip() == name
-                ):
-                    body = self.source[start : self.at]
-                    break
-                if stop < 0:
-                    body = self.source[start:]
-                    self.at = len(self.text)
-                    break
-                self.at = stop + 1
-            else:  # pragma: no cover - the loop always breaks
-                return
-            stop = self.text.find("\n", self.at)
-            self.at = len(self.text) if stop < 0 else stop + 1
+            body = self.body(name, dashed)
             shebang = re.match(r"#!.*", body.text)
             if runs and (shebang is None or re.search(r"\b(?:ba|da|a|z|k)?sh\b", shebang[0])):
                 self.inner(body)
+
+    def body(self, name: str, dashed: bool) -> Traced:
+        """Return the lines up to the terminator (or the end), and move behind it."""
+        start = self.at
+        while self.at < len(self.text):
+            stop = self.text.find("\n", self.at)
+            stop = len(self.text) if stop < 0 else stop
+            line = self.text[self.at : stop].rstrip("\r")
+            before, self.at = self.at, stop + 1
+            if (line.lstrip("\t") if dashed else line) == name:
+                return self.source[start:before]
+        return self.source[start:]
 
 
 def _closing(text: str, start: int) -> int:

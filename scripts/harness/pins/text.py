@@ -51,7 +51,10 @@ class Located:
 
 
 class Traced:
-    """A string with the document offset of each of its characters."""
+    """A string with the document offset of each of its characters.
+
+    An empty one is a value too, and as true as any: it has no length on purpose.
+    """
 
     __slots__ = ("anchor", "at", "text")
 
@@ -64,9 +67,6 @@ class Traced:
         start = part.indices(len(self.text))[0]
         anchor = self.at[start] if start < len(self.at) else self.anchor
         return Traced(self.text[part], self.at[part], anchor)
-
-    def __len__(self) -> int:
-        return len(self.text)
 
     def __repr__(self) -> str:
         return f"Traced({self.text!r} @{self.anchor})"

@@ -21,12 +21,12 @@ FIX = "lock it again: harness pins lock"
 def check(context: Context) -> Iterator[Finding]:
     """Yield a finding in the compiled file for every requirement added, removed or changed."""
     for document, fact in context.repository.facts(RequirementFile):
-        inputs = _inputs(context, document, fact)
+        inputs = inputs_of(context, document, fact)
         if inputs:
             yield from _compare(context, document, inputs)
 
 
-def _inputs(context: Context, document: Document, fact: RequirementFile) -> list[Reading]:
+def inputs_of(context: Context, document: Document, fact: RequirementFile) -> list[Reading]:
     """Return the files that a compiled file says it was made from (or its namesake)."""
     found = []
     folder = posixpath.dirname(document.path)
@@ -39,7 +39,7 @@ def _inputs(context: Context, document: Document, fact: RequirementFile) -> list
     return found
 
 
-def _wanted(context: Context, inputs: list[Reading]) -> list[tuple[Document, Requirement]]:
+def wanted_by(context: Context, inputs: list[Reading]) -> list[tuple[Document, Requirement]]:
     """Return the requirements of the inputs and of what they include."""
     found: list[tuple[Document, Requirement]] = []
     queue, seen = list(inputs), set[str]()
@@ -61,7 +61,7 @@ def _wanted(context: Context, inputs: list[Reading]) -> list[tuple[Document, Req
 def _compare(context: Context, document: Document, inputs: list[Reading]) -> Iterator[Finding]:
     reading = context.repository.by_path[document.path]
     locked = {fact.name: fact for fact in reading.facts if isinstance(fact, Requirement)}
-    wanted = _wanted(context, inputs)
+    wanted = wanted_by(context, inputs)
     for source, requirement in wanted:
         entry = locked.get(requirement.name)
         related = [place(source, requirement.at.span)]
