@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -109,10 +110,9 @@ def test_extension_from_elsewhere_on_the_path(
     planted: Path, smoke_host: Smoke, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "kv_router").mkdir(parents=True)
-    for member in ("__init__.py", "_core.abi3.so"):
-        data = read_member(planted, "kv-router", f"kv_router/{member}")
-        (elsewhere / "kv_router" / member).write_bytes(data)
+    (wheel,) = planted.glob("kv_router-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(elsewhere)
     path_file = f"import sys; sys.path.insert(0, {str(elsewhere)!r})\n".encode()
     rewrite_wheel(planted, "rich", {"elsewhere.pth": path_file})
     said = smoke_host(planted)
