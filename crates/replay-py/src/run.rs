@@ -101,7 +101,7 @@ fn inspect(py: Python<'_>, traces: Vec<PathBuf>, config: &str) -> PyResult<Strin
     let config = read_config(config)?;
     watched(py, None, |host| {
         let trace = Trace::load(&traces, &config.trace, &mut |_| host.look(None))?;
-        let found = trace.inspect(config.trace.block_size, config.engine.block_size);
+        let found = trace.inspect(config.engine.block_size);
         serde_json::to_string(&found).map_err(|error| Error::Internal(error.to_string()))
     })
 }

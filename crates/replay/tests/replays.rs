@@ -66,6 +66,55 @@ fn a_session_goes_on_after_a_turn_that_can_never_fit() {
     assert_eq!(column(&report, "arrival_time_ms"), [0.0, 17.0, 22.0]);
 }
 
+fn delta(changes: Value) -> ReplayConfig {
+    let mut config = config(changes);
+    config.trace.format = replay::config::TraceFormat::MooncakeDelta;
+    config
+}
+
+#[test]
+fn a_delta_turn_holds_the_turn_before_and_its_output() {
+    let rows = [
+        turn("d", json!({"timestamp": 0}), 16, 4, &[1]),
+        turn("d", json!({"delay": 5}), 8, 4, &[2]),
+        turn("d", json!({"delay": 5}), 16, 1, &[1]),
+    ];
+    let report = replay(&rows, &delta(json!({})));
+    assert_eq!(column(&report, "input_length"), [16, 28, 48]);
+    let plain = replay(&rows, &config(json!({})));
+    assert_eq!(column(&plain, "input_length"), [16, 8, 16]);
+}
+
+#[test]
+fn a_delta_turn_finds_the_output_of_the_turn_before_in_the_cache() {
+    // 24 + 26 tokens: 49 are computed, 3 blocks of which are complete, 2 of them across the end
+    // of the prompt or inside the output.
+    let rows = [
+        turn("d", json!({"timestamp": 0}), 24, 26, &[1, 2]),
+        turn("d", json!({"delay": 5}), 30, 1, &[3, 4]),
+        turn("e", json!({"timestamp": 900}), 24, 26, &[1, 2]),
+        turn("e", json!({"delay": 5}), 30, 1, &[3, 4]),
+    ];
+    for policy in ["round_robin", "kv_router"] {
+        let report = replay(&rows, &delta(json!({"router": {"policy": policy}})));
+        assert_eq!(column(&report, "input_length"), [24, 80, 24, 80]);
+        // Sessions share prompts, but never outputs.
+        assert_eq!(column(&report, "reused_input_tokens"), [0, 48, 16, 48]);
+    }
+    let routed = replay(
+        &rows,
+        &delta(json!({
+            "cluster": {"workers": 3}, "router": {"policy": "kv_router"},
+        })),
+    );
+    let overlaps: Vec<Value> = requests(&routed)
+        .iter()
+        .map(|row| row["routing_history"][0]["best_available_overlap_blocks"].clone())
+        .collect();
+    assert_eq!(overlaps, [0, 3, 1, 3]);
+    assert_eq!(column(&routed, "reused_input_tokens"), [0, 48, 16, 48]);
+}
+
 #[test]
 fn the_speedup_divides_timestamps_and_think_times() {
     let rows = [
@@ -336,6 +385,23 @@ fn any_rows() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
+/// The same rows as turns of a few sessions.
+fn in_sessions(rows: Vec<Value>) -> Vec<Value> {
+    let mut open = std::collections::HashSet::new();
+    let rows = rows.into_iter().enumerate();
+    rows.map(|(index, mut row)| {
+        let session = index * 7 % 4;
+        let fields = row.as_object_mut().unwrap();
+        fields.insert("session_id".to_string(), json!(session));
+        if !open.insert(session) {
+            fields.remove("timestamp");
+            fields.insert("delay".to_string(), json!(index * 13 % 40));
+        }
+        row
+    })
+    .collect()
+}
+
 fn any_config() -> impl Strategy<Value = ReplayConfig> {
     let engine = (4..40u32, 1..5u32, 16..200u32, any::<bool>(), any::<bool>());
     let cluster = (
@@ -367,7 +433,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_request_ends_and_the_bytes_repeat(rows in any_rows(), config in any_config()) {
+    fn every_request_ends_and_the_bytes_repeat(
+        rows in any_rows(), config in any_config(), sessions in 0..3u32,
+    ) {
+        let (mut rows, mut config) = (rows, config);
+        if sessions > 0 {
+            rows = in_sessions(rows);
+            config.engine.num_gpu_blocks *= 3;
+        }
+        if sessions > 1 {
+            config.trace.format = replay::config::TraceFormat::MooncakeDelta;
+        }
         let report = replay(&rows, &config);
         let found = requests(&report);
         prop_assert_eq!(found.len(), rows.len());
@@ -378,6 +454,7 @@ proptest! {
                 "last_token_ms", "terminal_time_ms",
             ];
             prop_assert!(times.iter().filter_map(|field| number(field)).is_sorted(), "{}", row);
+            prop_assert!(sessions < 2 || row["turn_index"].is_u64());
             prop_assert!(number("reused_input_tokens") <= number("input_length"));
             if row["terminal_status"] == "completed" {
                 prop_assert_eq!(&row["output_length"], &row["requested_output_length"]);

@@ -443,7 +443,7 @@ fn inspection_measures_what_an_infinite_cache_could_reuse() {
         common::row(200, 16, 1, &[2]),
     ];
     let lines: Vec<String> = rows.iter().map(ToString::to_string).collect();
-    let found = load(&lines.join("\n"), &config).unwrap().inspect(16, 16);
+    let found = load(&lines.join("\n"), &config).unwrap().inspect(16);
     assert_eq!(
         (found.requests, found.sessions, found.most_turns),
         (4, 4, 1)

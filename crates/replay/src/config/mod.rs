@@ -40,6 +40,9 @@ pub enum TraceFormat {
     /// JSON Lines with block hash ids.
     #[default]
     Mooncake,
+    /// The same, where a later turn gives only what it adds to the turn before and its output.
+    #[serde(alias = "mooncake_delta")]
+    MooncakeDelta,
     /// CSV with arrival, prompt length and output length; no prompts share a prefix.
     Azure,
 }

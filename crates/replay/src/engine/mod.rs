@@ -14,6 +14,6 @@ pub use cache::{CacheEvent, CacheEventKind, KvCache, Match, NodeId, Span};
 pub use scheduler::{Engine, Job, PassEnd, Refusal};
 pub use timing::{PassWork, Timing};
 
-/// First node id that the engine uses itself, for the blocks behind a prompt. Ids of prompt nodes
-/// are smaller.
+/// First node id that the engine uses itself, for blocks behind a prompt that no other prompt can
+/// hold. Ids of the caller's nodes are smaller.
 pub const FIRST_PRIVATE_NODE: NodeId = 1 << 31;

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::cache::{CacheEvent, KvCache, Span};
+use super::cache::{CacheEvent, KvCache, NodeId, Span};
 use super::decode::DecodeGroup;
 use super::sequence::Sequence;
 use super::timing::PassWork;
@@ -23,6 +23,8 @@ pub struct Job<'a> {
     pub output: u32,
     /// The complete blocks of the prompt.
     pub spans: &'a [Span],
+    /// The node of the blocks behind the prompt, if later prompts can hold them.
+    pub tail: Option<NodeId>,
 }
 
 /// Why an engine can never serve a request.
@@ -133,17 +135,8 @@ impl Engine {
             self.sequences.push(Sequence::default());
             self.sequences.len() - 1
         });
-        let sequence = &mut self.sequences[index];
-        let mut spans = std::mem::take(&mut sequence.spans);
-        spans.clear();
-        spans.extend_from_slice(job.spans);
-        *sequence = Sequence::new(
-            job.request,
-            job.input,
-            target,
-            self.config.block_size,
-            spans,
-        );
+        let spans = std::mem::take(&mut self.sequences[index].spans);
+        self.sequences[index] = Sequence::new(&job, target, self.config.block_size, spans);
         self.waiting.push_back(index);
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! One request inside an engine.
 
-use super::FIRST_PRIVATE_NODE;
 use super::cache::{KvCache, NodeId, Span};
+use super::{FIRST_PRIVATE_NODE, Job};
 use crate::time::Nanos;
 
 /// One request inside an engine, and the blocks it has.
 ///
 /// The blocks are, in order: `held` blocks of the prompt's nodes, `tail_held` blocks of the
-/// request's private node (they survived a preemption), and loose blocks up to the last computed
+/// node behind the prompt (they survived a preemption), and loose blocks up to the last computed
 /// token. A prompt block that somebody else holds already is a loose second copy.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
@@ -25,6 +25,8 @@ pub(super) struct Sequence {
     pub(super) spans: Vec<Span>,
     /// Their number.
     pub(super) prompt_blocks: u32,
+    /// The node of the blocks behind the prompt.
+    pub(super) tail: NodeId,
     held: u32,
     tail_held: u32,
     /// When the last token came out; kept over a preemption.
@@ -38,23 +40,18 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// A sequence that waits, without blocks. `spans`: the complete blocks of its prompt.
-    pub(super) fn new(
-        request: u32,
-        input: u32,
-        target: u32,
-        block_size: u32,
-        spans: Vec<Span>,
-    ) -> Self {
-        let prompt_blocks = input / block_size;
-        let finishes = u64::MAX;
+    /// A sequence that waits, without blocks, and is to generate `target` tokens.
+    pub(super) fn new(job: &Job<'_>, target: u32, block_size: u32, mut spans: Vec<Span>) -> Self {
+        spans.clear();
+        spans.extend_from_slice(job.spans);
         Self {
-            request,
-            input,
+            request: job.request,
+            input: job.input,
             target,
-            prompt_blocks,
+            prompt_blocks: job.input / block_size,
+            tail: job.tail.unwrap_or(FIRST_PRIVATE_NODE + job.request),
             spans,
-            finishes,
+            finishes: u64::MAX,
             ..Self::default()
         }
     }
@@ -64,17 +61,14 @@ impl Sequence {
         self.input + self.generated
     }
 
-    fn private_node(&self) -> NodeId {
-        FIRST_PRIVATE_NODE + self.request
-    }
-
     /// Every complete block that the sequence could find in the cache.
     pub(super) fn path(&self, block_size: u32) -> impl Iterator<Item = Span> {
         let tail = self.context() / block_size - self.prompt_blocks;
-        let tail = (tail > 0).then(|| Span {
-            node: self.private_node(),
+        let tail = Some(Span {
+            node: self.tail,
             blocks: tail,
-        });
+        })
+        .filter(|tail| tail.blocks > 0);
         self.spans.iter().copied().chain(tail)
     }
 
@@ -83,7 +77,7 @@ impl Sequence {
         self.hold_prompt(cache, blocks.min(self.prompt_blocks));
         if blocks > self.prompt_blocks {
             self.tail_held = blocks - self.prompt_blocks;
-            cache.extend_hold(self.private_node(), 0, self.tail_held);
+            cache.extend_hold(self.tail, 0, self.tail_held);
         }
     }
 
@@ -121,11 +115,11 @@ impl Sequence {
             loose -= self.store_copies(cache, complete.min(self.prompt_blocks));
             let tail = complete.saturating_sub(self.prompt_blocks);
             if tail > self.tail_held {
-                loose -= cache.store(self.private_node(), self.tail_held, tail);
-                cache.extend_hold(self.private_node(), self.tail_held, tail);
+                loose -= cache.store(self.tail, self.tail_held, tail);
+                cache.extend_hold(self.tail, self.tail_held, tail);
             }
             if tail > 0 {
-                cache.release(self.private_node(), tail);
+                cache.release(self.tail, tail);
             }
             self.release_prompt(cache);
         }

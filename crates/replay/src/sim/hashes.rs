@@ -7,37 +7,43 @@ use crate::trace::PrefixTree;
 
 /// Block and sequence hashes of prompts, from the tokens that [`PrefixTree`] defines.
 ///
-/// All engine blocks inside a trace block have the same tokens, so there is one block hash for
-/// each token; the sequence hash before a node is remembered, so that a stretch of a node can be
-/// hashed without its prompt.
+/// All blocks inside a segment have the same tokens, so there is one block hash for each token;
+/// only a block across segments has one of its own. The sequence hash before a node is remembered,
+/// so that a stretch of a node can be hashed without its prompt.
 #[derive(Debug)]
 pub(super) struct PrefixHashes {
     block_size: u32,
     /// By token; 0 = not known yet.
     locals: Vec<u64>,
-    /// By node: sequence hash of the block before it; meaningless at the start of a prompt.
+    /// By node: sequence hash of the block before its blocks; meaningless at the start of a prompt.
     before: Vec<u64>,
     scratch: Vec<u64>,
+    tokens: Vec<u32>,
 }
 
 impl PrefixHashes {
     pub(super) fn new(tree: &PrefixTree, block_size: u32) -> Self {
-        let (locals, before) = (vec![0; tree.len()], vec![0; tree.len()]);
         Self {
             block_size,
-            locals,
-            before,
+            locals: vec![0; tree.tokens()],
+            before: vec![0; tree.len()],
             scratch: Vec::new(),
+            tokens: Vec::new(),
         }
     }
 
-    /// Sequence hashes of the complete blocks of a prompt.
-    pub(super) fn prompt(&mut self, tree: &PrefixTree, spans: &[Span]) -> Vec<u64> {
+    /// Sequence hashes of the complete blocks of a prompt. `tail`: the node of its output, if a
+    /// later prompt holds it.
+    pub(super) fn prompt(
+        &mut self,
+        tree: &PrefixTree,
+        spans: &[Span],
+        tail: Option<NodeId>,
+    ) -> Vec<u64> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         for span in spans {
-            let local = self.local(tree.token(span.node));
-            scratch.resize(scratch.len() + span.blocks as usize, local);
+            self.push_locals(tree, span.node, span.blocks, &mut scratch);
         }
         let hashes = sequence_hashes(&scratch);
         self.scratch = scratch;
@@ -47,6 +53,9 @@ impl PrefixHashes {
                 self.before[span.node as usize] = hashes[end - 1];
             }
             end += span.blocks as usize;
+        }
+        if let (Some(tail), Some(&last)) = (tail, hashes.last()) {
+            self.before[tail as usize] = last;
         }
         hashes
     }
@@ -61,26 +70,41 @@ impl PrefixHashes {
         high: u32,
         out: &mut Vec<StoredBlock>,
     ) -> Option<u64> {
-        let local = self.local(tree.token(node));
-        let first = tree.parent(node).map(|_| self.before[node as usize]);
+        let is_first = tree.start(node) < self.block_size;
+        let first = (!is_first).then(|| self.before[node as usize]);
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         // A chained hash may itself be the first link of a chain.
         scratch.extend(first);
         let lead = scratch.len();
-        scratch.resize(lead + high as usize, local);
+        self.push_locals(tree, node, high, &mut scratch);
         let hashes = sequence_hashes(&scratch);
-        self.scratch = scratch;
-        let blocks = &hashes[lead..];
+        let blocks = hashes[lead..].iter().zip(&scratch[lead..]);
         out.clear();
-        out.extend(blocks[low as usize..].iter().map(|&hash| StoredBlock {
-            block_hash: hash,
-            tokens_hash: local,
-        }));
+        out.extend(
+            blocks
+                .skip(low as usize)
+                .map(|(&block_hash, &tokens_hash)| StoredBlock {
+                    block_hash,
+                    tokens_hash,
+                }),
+        );
+        self.scratch = scratch;
         if low > 0 {
-            Some(blocks[low as usize - 1])
+            Some(hashes[lead + low as usize - 1])
         } else {
             first
+        }
+    }
+
+    /// Adds the hashes of the first `count` blocks of a node.
+    fn push_locals(&mut self, tree: &PrefixTree, node: NodeId, count: u32, out: &mut Vec<u64>) {
+        let local = self.local(tree.token(node));
+        let from = out.len();
+        out.resize(from + count as usize, local);
+        if count > 0 && !tree.start(node).is_multiple_of(self.block_size) {
+            tree.first_block(node, self.block_size, &mut self.tokens);
+            out[from] = block_hashes(&self.tokens, self.block_size as usize, None)[0];
         }
     }
 
@@ -104,12 +128,12 @@ mod tests {
     #[test]
     fn a_prompt_is_hashed_as_its_tokens_say() {
         let mut interner = Interner::default();
-        let leaf = interner.add(&[9, 9 + (1 << 40), 9]);
+        let leaf = interner.add(None, 0, &[9, 9 + (1 << 40), 9], 8);
         let tree = interner.finish();
         let mut spans = Vec::new();
-        tree.spans(leaf, 5 * 4 + 3, 8, 4, &mut spans);
+        tree.spans(leaf, 5 * 4 + 3, 4, &mut spans);
         let mut hashes = PrefixHashes::new(&tree, 4);
-        let found = hashes.prompt(&tree, &spans);
+        let found = hashes.prompt(&tree, &spans, None);
 
         let tokens: Vec<u32> = [[0; 8], [1; 8], [0; 8]].concat();
         let locals = block_hashes(&tokens[..23], 4, None);
@@ -132,5 +156,33 @@ mod tests {
             hashes.stretch(&tree, spans[2].node, 0, 1, &mut blocks),
             Some(expected[3])
         );
+    }
+
+    #[test]
+    fn blocks_across_segments_and_outputs_are_hashed_as_their_tokens_say() {
+        let mut interner = Interner::default();
+        let prompt = interner.add(None, 0, &[5], 8);
+        let output = interner.add_output(prompt, 6);
+        let next = interner.add(Some(output), 9, &[5], 8);
+        let tree = interner.finish();
+        let tokens = [0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0];
+        let locals = block_hashes(&tokens, 4, None);
+        let expected = sequence_hashes(&locals);
+
+        let mut hashes = PrefixHashes::new(&tree, 4);
+        let mut spans = Vec::new();
+        tree.spans(prompt, 6, 4, &mut spans);
+        assert_eq!(hashes.prompt(&tree, &spans, Some(output)), expected[..1]);
+        let mut blocks = Vec::new();
+        assert_eq!(
+            hashes.stretch(&tree, output, 0, 1, &mut blocks),
+            Some(expected[0])
+        );
+        assert_eq!(
+            (blocks[0].block_hash, blocks[0].tokens_hash),
+            (expected[1], locals[1])
+        );
+        tree.spans(next, 16, 4, &mut spans);
+        assert_eq!(hashes.prompt(&tree, &spans, None), expected);
     }
 }

@@ -232,12 +232,12 @@ impl<'a> Simulation<'a> {
         record.overlap_blocks = overlap;
         record.best_overlap_blocks = best_overlap;
         let asked = &self.trace.requests[request as usize];
-        let (input, output) = (asked.input, asked.output);
         let job = Job {
             request,
-            input,
-            output,
+            input: asked.input,
+            output: asked.output,
             spans: &self.spans,
+            tail: asked.tail,
         };
         let engine = &mut self.engines[worker as usize];
         if engine.submit(job).is_ok() {
@@ -255,9 +255,8 @@ impl<'a> Simulation<'a> {
 
     fn find_spans(&mut self, request: u32) {
         let asked = &self.trace.requests[request as usize];
-        let (trace_block, block) = (self.config.trace.block_size, self.config.engine.block_size);
-        let prefixes = &self.trace.prefixes;
-        prefixes.spans(asked.leaf, asked.input, trace_block, block, &mut self.spans);
+        let (prefixes, block_size) = (&self.trace.prefixes, self.config.engine.block_size);
+        prefixes.spans(asked.leaf, asked.input, block_size, &mut self.spans);
     }
 
     fn start_passes(&mut self, now: Nanos) {

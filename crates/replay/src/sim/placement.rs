@@ -164,7 +164,7 @@ impl KvPlacement {
     ) -> Result<()> {
         let asked = &trace.requests[request as usize];
         let hints = trace.hints.get(&request).copied().unwrap_or_default();
-        let hashes = self.hashes.prompt(&trace.prefixes, spans);
+        let hashes = self.hashes.prompt(&trace.prefixes, spans, asked.tail);
         let wanted = PlaceRequest {
             request_id: request.into(),
             isl_tokens: asked.input,
@@ -212,7 +212,7 @@ impl KvPlacement {
     ) -> Result<()> {
         let (now, source) = (time::to_ms(now), Candidate::new(worker, 0));
         for event in events {
-            // Nothing can ever match what is behind a prompt, so the router need not know it.
+            // What no prompt can match, the router need not know.
             if event.node < FIRST_PRIVATE_NODE {
                 self.observe(trace, now, source, event)?;
             }

@@ -84,6 +84,8 @@ impl Format for Azure {
             delay: None,
             hints: Hints::default(),
             hash_ids: &self.hash_ids,
+            block_size: self.block_size,
+            continues: false,
             place,
         })
     }

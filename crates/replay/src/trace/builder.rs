@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::prefix::Interner;
-use super::{Hints, Place, Source, Trace, TraceRequest, Warning};
+use super::{Hints, MAX_TOKENS, Place, Source, Trace, TraceRequest, Warning};
 use crate::error::Problem;
 use crate::time::{self, MAX_MS};
 
@@ -20,6 +20,11 @@ pub(super) struct NewRequest<'a> {
     pub(super) delay: Option<f64>,
     pub(super) hints: Hints,
     pub(super) hash_ids: &'a [u64],
+    /// Tokens of a hash id.
+    pub(super) block_size: u32,
+    /// Whether a later turn's prompt begins with the turn before and its output, which `input` and
+    /// `hash_ids` leave out.
+    pub(super) continues: bool,
     pub(super) place: Place,
 }
 
@@ -66,6 +71,19 @@ impl Builder {
         if let Some(id) = &new.request_id {
             self.check_name(id, new.place)?;
         }
+        let last = open.map(|session| self.sessions[session as usize].last as usize);
+        let base = last.filter(|_| new.continues);
+        let start = base.map_or(0, |last| {
+            self.requests[last].input + self.requests[last].output
+        });
+        let input = start + new.input;
+        if input > MAX_TOKENS {
+            return Err(Problem::new(
+                format!("the conversation is {input} tokens long now"),
+                format!("at most {MAX_TOKENS} tokens"),
+                "end the session earlier",
+            ));
+        }
 
         let index = self.requests.len() as u32;
         self.name(index, new.request_id, new.place);
@@ -73,7 +91,6 @@ impl Builder {
             self.first_hint.get_or_insert(new.place);
             self.hints.insert(index, new.hints);
         }
-        let last = open.map(|session| self.sessions[session as usize].last as usize);
         let turn = last.map_or(0, |last| self.requests[last].turn + 1);
         if let Some(last) = last {
             self.requests[last].next_turn = Some(index);
@@ -88,17 +105,32 @@ impl Builder {
         let session = new
             .session_id
             .map(|id| self.continue_session(open, id, index, new.timestamp));
+        let parent = base.map(|last| self.end_of(last));
         self.requests.push(TraceRequest {
             at: 0,
             delay: time::from_ms(delay),
-            input: new.input,
+            input,
             output: new.output,
-            leaf: self.prefixes.add(new.hash_ids),
+            leaf: self
+                .prefixes
+                .add(parent, start, new.hash_ids, new.block_size),
+            tail: None,
             turn,
             next_turn: None,
             session,
         });
         Ok(())
+    }
+
+    /// The last segment of a request's prompt and output.
+    fn end_of(&mut self, request: usize) -> u32 {
+        let request = &mut self.requests[request];
+        if request.output == 0 {
+            return request.leaf;
+        }
+        let tail = self.prefixes.add_output(request.leaf, request.input);
+        request.tail = Some(tail);
+        tail
     }
 
     /// Notes something odd; the first case of a kind is shown, the others are counted.

@@ -28,7 +28,7 @@ pub struct Inspection {
     pub output_length: Option<Distribution>,
     /// Think times before later turns, ms.
     pub delay_ms: Option<Distribution>,
-    /// Different trace blocks.
+    /// Different blocks of the trace, each behind its own prefix.
     pub distinct_blocks: u64,
     /// Prompt tokens that one worker with an infinite cache would find in it, over all prompt
     /// tokens, with the requests one after the other in order of time.
@@ -36,9 +36,9 @@ pub struct Inspection {
 }
 
 impl Trace {
-    /// Measures the trace. `trace_block` and `engine_block` are tokens; the second divides the
-    /// first. Reuse counts complete engine blocks, and never a whole prompt.
-    pub fn inspect(&self, trace_block: u32, engine_block: u32) -> Inspection {
+    /// Measures the trace. Reuse counts complete blocks of `engine_block` tokens, and never a whole
+    /// prompt.
+    pub fn inspect(&self, engine_block: u32) -> Inspection {
         let requests = &self.requests;
         let first_turns = requests.iter().filter(|request| request.turn == 0);
         let later = requests.iter().filter(|request| request.turn > 0);
@@ -72,12 +72,12 @@ impl Trace {
             output_length: lengths(|request| request.output),
             delay_ms: Distribution::of_spans(later.map(|request| request.delay).collect()),
             distinct_blocks: self.prefixes.len() as u64,
-            best_prefix_reuse: self.best_reuse(trace_block, engine_block) as f64
+            best_prefix_reuse: self.best_reuse(engine_block) as f64
                 / (input_tokens as f64).max(1.0),
         }
     }
 
-    fn best_reuse(&self, trace_block: u32, engine_block: u32) -> u64 {
+    fn best_reuse(&self, engine_block: u32) -> u64 {
         // Later turns have no time of their own; they follow in the order of the file.
         let mut order: Vec<&super::TraceRequest> = self.requests.iter().collect();
         let mut start = 0;
@@ -96,13 +96,8 @@ impl Trace {
         let mut spans = Vec::new();
         let mut reused = 0;
         for request in order {
-            self.prefixes.spans(
-                request.leaf,
-                request.input,
-                trace_block,
-                engine_block,
-                &mut spans,
-            );
+            self.prefixes
+                .spans(request.leaf, request.input, engine_block, &mut spans);
             let (mut found, mut unbroken) = (0, true);
             for span in &spans {
                 let known = seen.entry(span.node).or_insert(0);

@@ -30,7 +30,8 @@ pub(super) trait Format {
 
 fn reader(config: &TraceConfig) -> Box<dyn Format> {
     match config.format {
-        TraceFormat::Mooncake => Box::new(Mooncake::new(config.block_size)),
+        TraceFormat::Mooncake => Box::new(Mooncake::new(config.block_size, false)),
+        TraceFormat::MooncakeDelta => Box::new(Mooncake::new(config.block_size, true)),
         TraceFormat::Azure => Box::new(Azure::new(config.block_size)),
     }
 }

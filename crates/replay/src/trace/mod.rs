@@ -38,8 +38,10 @@ pub struct TraceRequest {
     pub input: u32,
     /// Output length, tokens.
     pub output: u32,
-    /// Last block of the prompt in the tree of prefixes.
+    /// Last segment of the prompt in the tree of prefixes.
     pub leaf: u32,
+    /// Segment of the output, if a later prompt holds it.
+    pub tail: Option<u32>,
     /// Turn of its session, from 0.
     pub turn: u32,
     /// The next turn of the session.

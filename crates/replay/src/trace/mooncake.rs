@@ -1,4 +1,5 @@
-//! The `mooncake` format: JSON Lines with the hash ids of a prompt's blocks.
+//! The `mooncake` format, JSON Lines with the hash ids of a prompt's blocks, and `mooncake-delta`,
+//! where a later turn gives only what it adds to the conversation so far.
 
 use super::builder::{Builder, NewRequest};
 use super::load::Format;
@@ -9,14 +10,18 @@ use crate::error::Problem;
 /// Reads rows of JSON.
 pub(super) struct Mooncake {
     block_size: u32,
+    /// Whether the prompt of a later turn begins with the turn before and its output.
+    delta: bool,
     hash_ids: Vec<u64>,
 }
 
 impl Mooncake {
-    pub(super) fn new(block_size: u32) -> Self {
+    pub(super) fn new(block_size: u32, delta: bool) -> Self {
+        let hash_ids = Vec::new();
         Self {
             block_size,
-            hash_ids: Vec::new(),
+            delta,
+            hash_ids,
         }
     }
 }
@@ -24,87 +29,86 @@ impl Mooncake {
 impl Format for Mooncake {
     fn line(&mut self, line: &str, place: Place, builder: &mut Builder) -> Result<(), Problem> {
         let row = row::parse(line, &mut self.hash_ids)?;
-        add(builder, row, &mut self.hash_ids, self.block_size, place)
+        self.add(builder, row, place)
     }
 }
 
-fn add(
-    builder: &mut Builder,
-    row: Row,
-    hash_ids: &mut Vec<u64>,
-    block_size: u32,
-    place: Place,
-) -> Result<(), Problem> {
-    let missing = |field: &str, expected: &str| {
-        Problem::new(
-            format!("{field} is missing"),
-            expected,
-            "add it or remove the line",
-        )
-    };
-    if !row.has_hash_ids || hash_ids.is_empty() {
-        return Err(missing(
-            "hash_ids",
-            "one hash id for each block of the prompt",
-        ));
-    }
-    let output = row
-        .output
-        .ok_or_else(|| missing("output_length", "the number of tokens"))?;
-    let covered = hash_ids.len() as u64 * u64::from(block_size);
-    let input = row
-        .input
-        .unwrap_or(covered.min(u64::from(super::MAX_TOKENS)) as u32);
-    let needed = input.div_ceil(block_size) as usize;
-    if hash_ids.len() < needed {
-        return Err(Problem::new(
-            format!(
-                "{} hash ids cover {covered} tokens, but input_length is {input}",
-                hash_ids.len()
-            ),
-            format!("{needed} hash ids of {block_size} tokens"),
-            "give the block size that the trace was recorded with as --trace-block-size",
-        ));
-    }
-    if hash_ids.len() > needed {
-        let what = format!(
-            "{} hash ids for {input} tokens, which need {needed}; the rest is left out",
-            hash_ids.len()
-        );
-        builder.warn("surplus-hash-ids", place, what);
-        hash_ids.truncate(needed);
-    }
-    if let Some(ids) = row.output_token_ids {
-        if ids != output as usize {
-            return Err(Problem::new(
-                format!("{ids} output_token_ids for output_length {output}"),
-                "as many as output_length says",
-                "correct one of them",
+impl Mooncake {
+    fn add(&mut self, builder: &mut Builder, row: Row, place: Place) -> Result<(), Problem> {
+        let (hash_ids, block_size) = (&mut self.hash_ids, self.block_size);
+        let missing = |field: &str, expected: &str| {
+            Problem::new(
+                format!("{field} is missing"),
+                expected,
+                "add it or remove the line",
+            )
+        };
+        if !row.has_hash_ids || hash_ids.is_empty() {
+            return Err(missing(
+                "hash_ids",
+                "one hash id for each block of the prompt",
             ));
         }
-        let what = "output_token_ids are checked, but no later prompt is matched against them";
-        builder.warn("unused-field", place, what.to_string());
+        let output = row
+            .output
+            .ok_or_else(|| missing("output_length", "the number of tokens"))?;
+        let covered = hash_ids.len() as u64 * u64::from(block_size);
+        let input = row
+            .input
+            .unwrap_or(covered.min(u64::from(super::MAX_TOKENS)) as u32);
+        let needed = input.div_ceil(block_size) as usize;
+        if hash_ids.len() < needed {
+            return Err(Problem::new(
+                format!(
+                    "{} hash ids cover {covered} tokens, but input_length is {input}",
+                    hash_ids.len()
+                ),
+                format!("{needed} hash ids of {block_size} tokens"),
+                "give the block size that the trace was recorded with as --trace-block-size",
+            ));
+        }
+        if hash_ids.len() > needed {
+            let what = format!(
+                "{} hash ids for {input} tokens, which need {needed}; the rest is left out",
+                hash_ids.len()
+            );
+            builder.warn("surplus-hash-ids", place, what);
+            hash_ids.truncate(needed);
+        }
+        if let Some(ids) = row.output_token_ids {
+            if ids != output as usize {
+                return Err(Problem::new(
+                    format!("{ids} output_token_ids for output_length {output}"),
+                    "as many as output_length says",
+                    "correct one of them",
+                ));
+            }
+            let what = "output_token_ids are checked, but no later prompt is matched against them";
+            builder.warn("unused-field", place, what.to_string());
+        }
+        if row.policy_class {
+            let what = "policy_class has no effect: the router of this replay has one class";
+            builder.warn("unused-field", place, what.to_string());
+        }
+        if let Some(field) = row.unknown {
+            let what = format!("unknown field {field:?} is left out");
+            builder.warn("unknown-field", place, what);
+        }
+        builder.add(NewRequest {
+            request_id: row.request_id,
+            session_id: row.session_id,
+            input,
+            output,
+            timestamp: row.timestamp,
+            delay: row.delay,
+            hints: Hints {
+                priority_jump: row.priority.unwrap_or(0.0),
+                strict_priority: row.strict_priority.unwrap_or(0),
+            },
+            hash_ids,
+            block_size,
+            continues: self.delta,
+            place,
+        })
     }
-    if row.policy_class {
-        let what = "policy_class has no effect: the router of this replay has one class";
-        builder.warn("unused-field", place, what.to_string());
-    }
-    if let Some(field) = row.unknown {
-        let what = format!("unknown field {field:?} is left out");
-        builder.warn("unknown-field", place, what);
-    }
-    builder.add(NewRequest {
-        request_id: row.request_id,
-        session_id: row.session_id,
-        input,
-        output,
-        timestamp: row.timestamp,
-        delay: row.delay,
-        hints: Hints {
-            priority_jump: row.priority.unwrap_or(0.0),
-            strict_priority: row.strict_priority.unwrap_or(0),
-        },
-        hash_ids,
-        place,
-    })
 }
