@@ -93,11 +93,6 @@ impl Engine {
         }
     }
 
-    /// Requests that wait or run.
-    pub fn load(&self) -> usize {
-        self.waiting.len() + self.running.len()
-    }
-
     /// Whether a pass is running.
     pub fn is_busy(&self) -> bool {
         self.pass.is_some()

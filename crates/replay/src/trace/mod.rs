@@ -9,6 +9,7 @@ mod mooncake;
 mod prefix;
 mod row;
 pub mod sample;
+mod value;
 
 pub use inspect::Inspection;
 #[cfg(test)]
