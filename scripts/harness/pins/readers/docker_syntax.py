@@ -11,7 +11,8 @@ _DIRECTIVE = re.compile(r"#\s*([A-Za-z]+)\s*=\s*(\S.*?)\s*")
 _KEYWORD = re.compile(r"\s*([A-Za-z]+)(?=\s|$)")
 _HEREDOC = re.compile(r"<<-?[ \t]*[\"']?([A-Za-z_][A-Za-z0-9_]*)[\"']?")
 _FLAG = re.compile(r"\s*--([a-z-]+)(?:=((?:\"[^\"]*\"|\S)*))?(?=\s|$)")
-_JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+# `${#name}` is the shell's length of a variable, not a comment of Jinja.
+_JINJA = re.compile(r"(?<!\$)\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _SET = re.compile(r"\{%-?\s*set\s+(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')\s*-?%\}")
 _OUTPUT = re.compile(r"\{\{-?\s*(\w+)(?:\s*\|[^}]*)?\s*-?\}\}")
 
@@ -33,25 +34,21 @@ class Dockerfile:
     instructions: list[Instruction]
     blank: list[Span]
     syntax: Traced | None
-    templated: bool
 
 
 def parse(document: Document) -> Dockerfile:
     """Split a Dockerfile into instructions."""
-    source, templated = _render(document)
-    return _Splitter(document, source, templated).run()
+    return _Splitter(document, _render(document)).run()
 
 
-def _render(document: Document) -> tuple[Traced, bool]:
+def _render(document: Document) -> Traced:
     """Read a Jinja template leniently: every branch is kept, every expression is unknown.
 
     A variable that the template itself sets to a literal has that value.
     """
     source = document.whole()
-    if "{%" not in source.text and "{{" not in source.text and "{#" not in source.text:
-        return source, False
-    if not re.search(r"\{%|\{\{[^.]|\{#", source.text):
-        return source, False
+    if not _JINJA.search(source.text):
+        return source
     known: dict[str, Traced] = {}
     for match in _SET.finditer(source.text):
         known[match[1]] = source.group(match, 2 if match[2] is not None else 3)
@@ -67,14 +64,13 @@ def _render(document: Document) -> tuple[Traced, bool]:
         else:
             blank = "".join(char if char == "\n" else " " for char in match[0])
             parts.append(Traced(blank, range(match.start(), match.end())))
-    return join([*parts, source[at:]]), "{%" in source.text or bool(known)
+    return join([*parts, source[at:]])
 
 
 class _Splitter:
-    def __init__(self, document: Document, source: Traced, templated: bool) -> None:
+    def __init__(self, document: Document, source: Traced) -> None:
         self.document = document
         self.source = source
-        self.templated = templated
         self.escape = "\\"
         self.blank: list[Span] = []
         self.at = 0
@@ -98,7 +94,7 @@ class _Splitter:
                 instruction = self.instruction(line)
                 if instruction is not None:
                     found.append(instruction)
-        return Dockerfile(found, self.blank, syntax, self.templated)
+        return Dockerfile(found, self.blank, syntax)
 
     def directives(self) -> Traced | None:
         """Read the parser directives; they end at the first line that is none."""

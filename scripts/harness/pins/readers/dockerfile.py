@@ -38,7 +38,7 @@ def read(reading: Reading) -> None:
         )  # fmt: skip
     if parsed.syntax is not None:
         common.image_claims(reading, parsed.syntax, "# syntax")
-    _Builder(reading, parsed.templated).run(parsed.instructions)
+    _Builder(reading).run(parsed.instructions)
 
 
 class Stage:
@@ -53,10 +53,11 @@ class Stage:
 
 
 class _Builder:
-    def __init__(self, reading: Reading, templated: bool) -> None:
+    """Walks the instructions with the variables, stages and users that Docker would know."""
+
+    def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.document = reading.document
-        self.templated = templated
         self.globals: dict[str, Traced | None] = {}
         self.stage_args: dict[str, Traced] = {}
         self.stages: list[Stage] = []
@@ -153,7 +154,7 @@ class _Builder:
         self.checkouts.finish()
 
     def find(self, name: str) -> Stage | None:
-        """Return the earlier stage of that name, or of that number."""
+        """Return the earlier stage of that name."""
         for stage in reversed(self.stages):
             if stage.name and stage.name.lower() == name.lower():
                 return stage

@@ -9,9 +9,10 @@ from harness.pins.text import UNRESOLVED, Traced, join
 from harness.pins.tokens import LossyNumber, Reading
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
-_CONTEXT = re.compile(r"(env|matrix|inputs)(?:\.([\w-]+)|\['([\w-]+)'\])")
+_CONTEXT = re.compile(r"(env|matrix|inputs)(?:\.([\w-]+(?:\.[\w-]+)*)|\['([\w-]+)'\])")
 _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 MAX_VARIANTS = 64
+MAX_DEPTH = 5
 
 
 class Scope:
@@ -43,7 +44,9 @@ class Scope:
                 for entry in yaml.entries(value):
                     self._axis(key.value, entry)
 
-    def _axis(self, name: str, node: yaml.Node) -> None:
+    def _axis(self, name: str, node: yaml.Node, depth: int = 0) -> None:
+        for key, value in yaml.items(node) if depth < MAX_DEPTH else ():
+            self._axis(f"{name}.{key.value}", value, depth + 1)
         text = yaml.scalar(self.reading.document, node)
         if text is not None:
             self.axes.setdefault(name, []).append(text)
