@@ -18,13 +18,15 @@ def test_scores_follow_the_events_of_each_rank() -> None:
     tree = RadixTree()
     tree.apply(3, 1, Stored(CHAIN, LOCAL))
     tree.apply(4, 0, Stored(np.array(CHAIN[:2], dtype=np.uint64), LOCAL[:2]))
-    assert tree.find_matches(CHAIN) == {(3, 1): 4, (4, 0): 2}
+    assert tree.find_matches(CHAIN).scores == {(3, 1): 4, (4, 0): 2}
     tree.apply(4, 0, Stored(CHAIN[2:], LOCAL[2:], CHAIN[1]))
+    found = tree.find_matches(CHAIN[:3])
+    assert (len(found), found.best, found.of(3, 1), found.of(9, 9)) == (2, 3, 3, 0)
     tree.apply(3, 1, Removed([CHAIN[1]]))
-    assert tree.find_matches(np.array(CHAIN, dtype=np.uint64)) == {(3, 1): 1, (4, 0): 4}
+    assert tree.find_matches(np.array(CHAIN, dtype=np.uint64)).scores == {(3, 1): 1, (4, 0): 4}
     assert (len(tree), tree.blocks_of(3, 1), tree.sources()) == (4, 3, [(3, 1), (4, 0)])
     tree.apply(4, 0, Cleared())
-    assert tree.find_matches(CHAIN) == {(3, 1): 1}
+    assert tree.find_matches(CHAIN).scores == {(3, 1): 1}
     tree.remove_worker(3)
     assert (len(tree), tree.sources()) == (0, [(4, 0)])
 
@@ -37,7 +39,7 @@ def test_dump_and_restore_are_inverse_holes_included() -> None:
     copy = RadixTree.restore(tree.dump())
     assert copy.dump() == tree.dump()
     copy.apply(0, 0, Stored(CHAIN[:1], LOCAL[:1]))
-    assert copy.find_matches(CHAIN) == {(0, 0): 2, (1, 2): 2}
+    assert copy.find_matches(CHAIN).scores == {(0, 0): 2, (1, 2): 2}
 
 
 def test_counters_tell_what_was_in_vain() -> None:
@@ -73,6 +75,6 @@ def test_a_chain_of_a_hundred_thousand_blocks() -> None:
     chain = kv_router.sequence_hashes(local)
     tree = RadixTree()
     tree.apply(0, 0, Stored(chain, local))
-    assert tree.find_matches(chain) == {(0, 0): 100_000}
+    assert tree.find_matches(chain).scores == {(0, 0): 100_000}
     tree.apply(0, 0, Removed(chain))
     assert len(tree) == 0

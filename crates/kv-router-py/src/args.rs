@@ -128,6 +128,9 @@ pub(crate) fn salt(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
 
 static ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
+/// Up to this length a list is read item by item.
+const SHORT_LIST: usize = 64;
+
 /// Integers that the array module knows.
 trait Item: Element {
     /// Its type code.
@@ -147,6 +150,7 @@ impl Item for u64 {
 fn integers<T>(field: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Vec<T>>
 where
     T: Item + TryFrom<u32> + TryFrom<i32> + TryFrom<u64> + TryFrom<i64>,
+    T: for<'a, 'py> FromPyObject<'a, 'py>,
     Vec<T>: for<'a, 'py> FromPyObject<'a, 'py>,
 {
     fn convert<S, T>(value: &Bound<'_, PyAny>) -> Option<Option<Vec<T>>>
@@ -168,10 +172,13 @@ where
     }
     let wrong = || invalid(field, value, expected);
     if let Ok(list) = value.cast::<PyList>() {
-        if list.is_empty() {
-            return Ok(Vec::new());
+        if list.len() <= SHORT_LIST {
+            return list
+                .iter()
+                .map(|item| item.extract().map_err(|_| wrong()))
+                .collect();
         }
-        // The array module reads a list faster than item by item, and checks the range.
+        // The array module reads long lists faster than item by item, and checks the range.
         let array = ARRAY
             .import(value.py(), "array", "array")?
             .call1((T::CODE, value));

@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<request::Request>()?;
     module.add_class::<router::OfflineRouter>()?;
     module.add_class::<scheduler::LocalScheduler>()?;
+    module.add_class::<tree::Matches>()?;
     module.add_class::<tree::RadixTree>()?;
     Ok(())
 }

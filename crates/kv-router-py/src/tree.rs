@@ -13,6 +13,52 @@ use crate::outcome::IndexCounters;
 
 type Row = (u32, u32, u64, u64);
 
+/// What `find_matches` found.
+#[pyclass(frozen, module = "kv_router")]
+pub(crate) struct Matches {
+    found: Vec<(Candidate, u32)>,
+}
+
+#[pymethods]
+impl Matches {
+    /// Consecutive blocks by (worker id, dp rank), sorted; zeros left out.
+    #[getter]
+    fn scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let scores = PyDict::new(py);
+        for (candidate, blocks) in &self.found {
+            scores.set_item((candidate.worker_id, candidate.dp_rank), blocks)?;
+        }
+        Ok(scores)
+    }
+
+    /// The most blocks that any candidate holds.
+    #[getter]
+    fn best(&self) -> u32 {
+        self.found
+            .iter()
+            .map(|(_, blocks)| *blocks)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Blocks that one candidate holds.
+    fn of(
+        &self,
+        #[pyo3(from_py_with = args::worker_id)] worker_id: u32,
+        #[pyo3(from_py_with = args::dp_rank)] dp_rank: u32,
+    ) -> u32 {
+        let wanted = Candidate::new(worker_id, dp_rank);
+        self.found
+            .iter()
+            .find(|(id, _)| *id == wanted)
+            .map_or(0, |(_, blocks)| *blocks)
+    }
+
+    fn __len__(&self) -> usize {
+        self.found.len()
+    }
+}
+
 /// Which candidate holds which block.
 #[pyclass(frozen, module = "kv_router")]
 pub(crate) struct RadixTree {
@@ -61,24 +107,19 @@ impl RadixTree {
             .raise(py)
     }
 
-    /// Consecutive blocks from the start that each candidate holds.
+    /// Finds how many consecutive blocks from the start each candidate holds.
     #[pyo3(signature = (sequence_hashes, early_exit=false))]
-    fn find_matches<'py>(
+    fn find_matches(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         #[pyo3(from_py_with = args::sequence_hashes)] sequence_hashes: Vec<u64>,
         early_exit: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.tree.with_items(py, sequence_hashes.len(), |tree| {
+    ) -> PyResult<Matches> {
+        self.tree.with_items(py, sequence_hashes.len(), |tree| {
             let mut found = Vec::new();
             tree.find_matches(&sequence_hashes, early_exit, &mut found);
-            found
-        })?;
-        let scores = PyDict::new(py);
-        for (candidate, blocks) in found {
-            scores.set_item((candidate.worker_id, candidate.dp_rank), blocks)?;
-        }
-        Ok(scores)
+            Matches { found }
+        })
     }
 
     /// Forgets all ranks of a worker.

@@ -22,6 +22,7 @@ __all__ = [
     "IndexCounters",
     "Lease",
     "LocalScheduler",
+    "Matches",
     "OfflineRouter",
     "Placed",
     "PotentialLoad",
@@ -284,6 +285,21 @@ class IndexCounters:
         """Removed though not held (harmless)."""
 
 @final
+class Matches:
+    """What :meth:`RadixTree.find_matches` found; its length is the number of candidates."""
+
+    @property
+    def scores(self) -> dict[tuple[int, int], int]:
+        """Consecutive blocks by (worker id, dp rank), sorted; zeros left out."""
+    @property
+    def best(self) -> int:
+        """The most blocks that any candidate holds."""
+    def of(self, worker_id: int, dp_rank: int) -> int:
+        """Blocks that one candidate holds."""
+    def __len__(self) -> int:
+        """Candidates that hold the first block."""
+
+@final
 class RadixTree:
     """The prefix index: which (worker, dp rank) holds which block."""
 
@@ -297,13 +313,14 @@ class RadixTree:
         Raises:
             InvalidInputError: ``parent_not_found``, ``self_parent``, ``invalid_value``.
         """
-    def find_matches(
-        self, sequence_hashes: _Integers, early_exit: bool = False
-    ) -> dict[tuple[int, int], int]:
-        """Consecutive blocks from the start that each (worker, rank) holds; zeros left out.
+    def find_matches(self, sequence_hashes: _Integers, early_exit: bool = False) -> Matches:
+        """Finds how many consecutive blocks from the start each candidate holds.
 
         With ``early_exit`` the walk ends once one candidate is left, whose count is then a lower
         bound.
+
+        Raises:
+            InvalidInputError: ``invalid_value``.
         """
     def remove_worker(self, worker_id: int) -> None:
         """Forgets all ranks of a worker."""
