@@ -49,9 +49,10 @@ print(json.dumps(result.summary))
 
 @dataclass(frozen=True)
 class Measured:
-    """One process: wall seconds, peak memory in MB, the summary it printed."""
+    """One process: wall and CPU seconds, peak memory in MB, the summary it printed."""
 
     seconds: float
+    cpu_seconds: float
     megabytes: float
     summary: dict[str, float]
 
@@ -73,7 +74,7 @@ def measure(python: str, code: str, arguments: Sequence[str]) -> Measured:
             raise SystemExit(f"{python} failed with {process.returncode}")
         output.seek(0)
         summary = json.loads(output.read())
-    return Measured(seconds, usage.ru_maxrss / 1024, summary)
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, summary)
 
 
 def median(runs: Sequence[Measured], field: str) -> float:
@@ -90,8 +91,10 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, metavar="N")
     arguments = parser.parse_args()
     table = Table(title=f"medians of {arguments.repeat} processes")
-    for column in ("router", "workers", "s", "MB", "requests/s", "peer s", "peer MB", "faster"):
+    for column in ("router", "workers", "s", "CPU s", "MB", "requests/s"):
         table.add_column(column, justify="left" if column == "router" else "right")
+    for column in ("peer s", "peer CPU s", "peer MB", "faster", "less CPU", "less memory"):
+        table.add_column(column, justify="right")
     with tempfile.TemporaryDirectory() as folder:
         trace = arguments.trace
         if trace is None:
@@ -106,20 +109,21 @@ def main() -> int:
                     if arguments.peer:
                         peer.append(measure(arguments.peer, PEER, what))
                 table.add_row(router, str(workers), *figures(ours, peer))
-    Console().print(table)
+    Console(width=140).print(table)
     return 0
 
 
 def figures(ours: Sequence[Measured], peer: Sequence[Measured]) -> list[str]:
     """Return the cells of one row."""
-    seconds = median(ours, "seconds")
-    rate = ours[0].summary["completed_requests"] / seconds
-    cells = [f"{seconds:.2f}", f"{median(ours, 'megabytes'):.0f}", f"{rate:,.0f}"]
+    fields = ("seconds", "cpu_seconds", "megabytes")
+    here = [median(ours, field) for field in fields]
+    rate = ours[0].summary["completed_requests"] / here[0]
+    cells = [f"{here[0]:.2f}", f"{here[1]:.2f}", f"{here[2]:.0f}", f"{rate:,.0f}"]
     if not peer:
-        return [*cells, "-", "-", "-"]
-    other = median(peer, "seconds")
-    ratio = f"{other / seconds:.1f}x"
-    return [*cells, f"{other:.2f}", f"{median(peer, 'megabytes'):.0f}", ratio]
+        return [*cells, *"------"]
+    there = [median(peer, field) for field in fields]
+    cells += [f"{there[0]:.2f}", f"{there[1]:.2f}", f"{there[2]:.0f}"]
+    return cells + [f"{b / a:.1f}x" for a, b in zip(here, there, strict=True)]
 
 
 if __name__ == "__main__":
