@@ -1,5 +1,6 @@
 //! What a replay writes down while it runs: one record a request, the gaps between tokens, totals.
 
+use crate::engine::Refusal;
 use crate::time::Nanos;
 
 /// A time that never came.
@@ -13,7 +14,7 @@ pub enum Status {
     /// It got all its tokens.
     Completed,
     /// It could never fit on a worker.
-    Rejected,
+    Rejected(Refusal),
 }
 
 /// What happened to one request. Times are [`NEVER`] until they are known.

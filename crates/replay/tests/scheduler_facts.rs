@@ -56,6 +56,8 @@ fn without_chunks_a_prompt_larger_than_the_budget_is_rejected_alone() {
         ["rejected", "completed"]
     );
     assert_eq!(column(&report, "terminal_time_ms"), [0.0, 10.0]);
+    let reasons = [json!("larger_than_pass"), json!(null)];
+    assert_eq!(column(&report, "rejection_reason"), reasons);
 }
 
 #[test]
@@ -124,6 +126,7 @@ fn a_prompt_larger_than_the_cache_is_rejected_when_it_arrives() {
     );
     let rejected = &requests(&report)[1];
     assert_eq!(rejected["terminal_time_ms"], 4.0);
+    assert_eq!(rejected["rejection_reason"], "larger_than_cache");
     assert_eq!(rejected["admission_history"], json!([]));
     assert_eq!(rejected["routing_history"][0]["logical_worker_id"], 0);
     assert_eq!(summary(&report)["rejected_requests"], 1);
@@ -158,6 +161,7 @@ fn the_context_limit_cuts_outputs_and_rejects_prompts() {
         ["completed", "rejected", "completed"]
     );
     assert_eq!(column(&report, "output_length"), [8, 0, 1]);
+    assert_eq!(column(&report, "rejection_reason")[1], "context_limit");
     assert_eq!(column(&report, "requested_output_length"), [100, 1, 5]);
 }
 

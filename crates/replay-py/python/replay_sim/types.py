@@ -247,6 +247,7 @@ class RequestRow(TypedDict):
     prefill_worker_idx: int | None
     decode_worker_idx: int
     terminal_status: Literal["completed", "rejected"]
+    rejection_reason: Literal["larger_than_cache", "context_limit", "larger_than_pass"] | None
     routing_history: list[Routing]
     admission_history: list[Admission]
     admission_count: int

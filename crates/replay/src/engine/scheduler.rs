@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use serde::Serialize;
+
 use super::cache::{CacheEvent, KvCache, NodeId, Span};
 use super::decode::DecodeGroup;
 use super::sequence::Sequence;
@@ -28,7 +30,8 @@ pub struct Job<'a> {
 }
 
 /// Why an engine can never serve a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// Prompt and output need more blocks than the worker has.
     LargerThanCache,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::summary::per_request_itl;
 use crate::config::{ReplayConfig, RouterPolicy};
+use crate::engine::Refusal;
 use crate::ledger::{Ledger, NEVER, Readmission, Record, Status};
 use crate::time::{self, Nanos};
 use crate::trace::Trace;
@@ -44,6 +45,7 @@ struct Row<'a> {
     prefill_worker_idx: Option<u32>,
     decode_worker_idx: u32,
     terminal_status: &'static str,
+    rejection_reason: Option<Refusal>,
     routing_history: [Routing; 1],
     admission_history: Vec<Admission>,
     admission_count: u32,
@@ -149,8 +151,12 @@ fn row<'a>(
         prefill_worker_idx: None,
         decode_worker_idx: record.worker,
         terminal_status: match record.status {
-            Status::Rejected => "rejected",
+            Status::Rejected(_) => "rejected",
             Status::Completed | Status::Pending => "completed",
+        },
+        rejection_reason: match record.status {
+            Status::Rejected(refusal) => Some(refusal),
+            Status::Completed | Status::Pending => None,
         },
         routing_history: [routing(config, record)],
         admission_history: admissions(record, readmissions),

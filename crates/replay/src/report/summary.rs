@@ -120,7 +120,7 @@ impl Totals {
         for (record, request) in outcome.ledger.records.iter().zip(&trace.requests) {
             match record.status {
                 Status::Pending => continue,
-                Status::Rejected => totals.rejected += 1,
+                Status::Rejected(_) => totals.rejected += 1,
                 Status::Completed => {
                     totals.completed += 1;
                     totals.input += u64::from(request.input);

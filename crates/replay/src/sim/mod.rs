@@ -240,13 +240,13 @@ impl<'a> Simulation<'a> {
             tail: asked.tail,
         };
         let engine = &mut self.engines[worker as usize];
-        if engine.submit(job).is_ok() {
+        let Err(refusal) = engine.submit(job) else {
             if !engine.is_busy() {
                 self.ready.push(worker);
             }
             return true;
-        }
-        record.status = Status::Rejected;
+        };
+        record.status = Status::Rejected(refusal);
         record.terminal = now;
         self.ended += 1;
         self.load.ended(self.trace, request, now);
