@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from harness.pins import versions
 from harness.pins.config import DIGEST, Pin, Pins
@@ -36,8 +35,7 @@ _URL = re.compile(r"(?P<lead>[a-z+]+://[^/]*/|[^:/]+:/?)(?P<path>.+?)(?P<tail>(?
 _CHANNELS = frozenset({"stable", "beta", "nightly", "latest", "edge", "main", "master", "head"})
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """One claim held against one pin (None: nothing pins it)."""
 
     document: Document
@@ -147,8 +145,7 @@ def _revision_shape(text: str, ref: str) -> Status:
     return "moving"
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     """One claim and one pin, to be compared."""
 
     document: Document

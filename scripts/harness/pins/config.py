@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from harness.errors import InputError
 from harness.pins import toml, versions, walk
@@ -29,8 +28,7 @@ POLICY_KEYS = ("exclude", "unknown-revisions", "unpinned-refs", "retired", "requ
 _ALLOW_KEYS = ("code", "file", "name", "reason")
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(NamedTuple):
     """One pinned thing and the names under which it appears."""
 
     name: str
@@ -60,8 +58,7 @@ class Pin:
         return pairs
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The revision that the wheels are built from (moved by `harness source bump`)."""
 
     git: str
@@ -70,8 +67,7 @@ class Source:
     paths: tuple[Located, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(NamedTuple):
     """A finding that is accepted, and why."""
 
     at: Located
@@ -81,8 +77,7 @@ class Allow:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """How strict the checks are, and where."""
 
     exclude: tuple[Located, ...] = ()
@@ -93,13 +88,12 @@ class Policy:
     allow: tuple[Allow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pins:
+class Pins(NamedTuple):
     """A loaded pins file."""
 
     document: Document
     pins: tuple[Pin, ...] = ()
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = Policy()
     source: Source | None = None
 
     def find(self, name: str) -> Pin:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from harness.pins.text import Document, Span
 
@@ -13,8 +13,7 @@ ORDER = {"error": 0, "warning": 1, "note": 2}
 SYNC = "harness pins sync"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Bytes of a file to replace, and by what."""
 
     file: str
@@ -22,8 +21,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that takes part in a finding."""
 
     file: str

@@ -11,8 +11,8 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 # Stands in a `Traced` for what can't be known offline: an unset variable, a template expression.
 UNRESOLVED = "\0"
@@ -30,16 +30,14 @@ _WIDE = {"utf-8": re.compile(r"[^\x00-\x7f]"), "utf-16-le": re.compile(r"[^\x00-
 _WIDE["utf-16-be"] = _WIDE["utf-16-le"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A half-open range of bytes in a file."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A value and the bytes that it comes from.
 
     `exact` says that the bytes spell the value literally, so that replacing them replaces it.
