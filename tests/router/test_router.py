@@ -221,4 +221,9 @@ def test_all_request_options_are_understood() -> None:
     decision = host.place(0.0, request).decision
     assert decision is not None
     assert (decision.worker_id, decision.dp_rank, decision.cached_tokens) == (1, 1, 20)
-    assert "worker_id=1" in repr(decision)
+    assert repr(decision) == (
+        "Decision(request_id=1, attempt=1, worker_id=1, dp_rank=1, at_ms=0.0, overlap_blocks=0, "
+        "best_available_overlap_blocks=0, cached_tokens=20, isl_blocks=4, queued=False, "
+        "binding_reused=False)"
+    )
+    assert repr(host.place(0.0, Request(2, 64))).startswith("Placed(decision=Decision(")

@@ -1,7 +1,5 @@
 //! What calls give back.
 
-use std::fmt::Debug;
-
 use pyo3::prelude::*;
 
 macro_rules! record {
@@ -14,21 +12,39 @@ macro_rules! record {
         #[pymethods]
         impl $name {
             fn __repr__(&self) -> String {
-                repr(self)
+                let fields = [$(format!("{}={}", stringify!($field), self.$field.show())),*];
+                format!("{}({})", stringify!($name), fields.join(", "))
             }
         }
     };
 }
 
-/// `Name { a: 1 }` as `Name(a=1)`.
-fn repr(value: &impl Debug) -> String {
-    let text = format!("{value:?}")
-        .replace(" { ", "(")
-        .replace(" }", ")")
-        .replace(": ", "=");
-    text.replace("Some(", "(")
-        .replace("true", "True")
-        .replace("false", "False")
+/// Text of a value as Python writes it.
+trait Show {
+    fn show(&self) -> String;
+}
+
+macro_rules! show {
+    ($($kind:ty: |$value:ident| $text:expr),* $(,)?) => {
+        $(impl Show for $kind {
+            fn show(&self) -> String {
+                let $value = self;
+                $text
+            }
+        })*
+    };
+}
+
+show! {
+    u32: |value| value.to_string(),
+    u64: |value| value.to_string(),
+    f64: |value| format!("{value:?}"),
+    bool: |value| (if *value { "True" } else { "False" }).to_owned(),
+    Option<Decision>: |value| value.as_ref().map_or_else(|| "None".to_owned(), Decision::__repr__),
+    Vec<Decision>: |value| {
+        let items: Vec<_> = value.iter().map(Decision::__repr__).collect();
+        format!("[{}]", items.join(", "))
+    },
 }
 
 record! {

@@ -73,7 +73,7 @@ pub struct PlaceRequest<'a> {
     pub request_id: RequestId,
     /// Prompt length, tokens; at least 1.
     pub isl_tokens: u32,
-    /// Output length the host expects, tokens; feeds nothing but the evidence today.
+    /// Output length the host expects, tokens; nothing depends on it today.
     pub expected_output_tokens: Option<u32>,
     /// Chained hashes of the complete prompt blocks (see [`crate::sequence_hashes`]).
     pub sequence_hashes: &'a [u64],

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::*;
 use kv_router::{Candidate, ErrorKind, KvEvent, RadixTree, StoredBlock};
 use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
 
 fn stored(tree: &mut RadixTree, source: Candidate, family: u64, from: usize, to: usize) {
     let parent_hash = from.checked_sub(1).map(|last| chain(family, to)[last]);
@@ -222,6 +223,12 @@ fn event() -> impl Strategy<Value = (Candidate, u8, u64, usize, usize)> {
 }
 
 proptest! {
+    #![proptest_config(Config {
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..Config::default()
+    })]
+
     /// Against sets of (candidate, block), dump and restore included.
     #[test]
     fn equals_sets_of_blocks(events in prop::collection::vec(event(), 0..120)) {

@@ -9,6 +9,7 @@ use kv_router::{
     sequence_hashes,
 };
 use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
 
 // 4
 #[test]
@@ -123,6 +124,12 @@ fn removing_a_suffix_twice_equals_removing_it_once() {
 
 // 10
 proptest! {
+    #![proptest_config(Config {
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..Config::default()
+    })]
+
     #[test]
     fn interleaving_the_events_of_candidates_changes_nothing(
         events in prop::collection::vec((0..3u32, any::<bool>(), 0..3u64, 0..8usize), 1..60),

@@ -123,7 +123,7 @@ class Request:
         sequence_hashes: Chained hashes of the complete prompt blocks, at most
             ``isl_tokens // block_size``.
         block_hashes: Block hashes in place of ``sequence_hashes``, which are then computed.
-        expected_output_tokens: Expected output, tokens; informative.
+        expected_output_tokens: Expected output, tokens; nothing depends on it today.
         priority_jump: Seconds (FCFS, LCFS) or weight (WSPT) by which it jumps ahead.
         strict_priority: Higher goes first, whatever the queue policy says.
         due_ms: The earliest goes first among equal strict priorities, ms.

@@ -164,7 +164,7 @@ class WorkerConfig:
         worker_id: Its id.
         dp_size: Number of data-parallel ranks; >= 1.
         dp_start: First rank.
-        total_kv_blocks: KV blocks a rank holds, if known.
+        total_kv_blocks: KV blocks a rank holds, if known; nothing depends on it today.
         max_num_batched_tokens: Token budget of one forward pass; None: 10,000,000.
         taints: Labels that requests can require or prefer.
     """

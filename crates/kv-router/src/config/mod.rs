@@ -202,7 +202,7 @@ pub struct WorkerConfig {
     /// First rank. Default 0.
     #[serde(default)]
     pub dp_start: DpRank,
-    /// KV blocks a rank holds, if known.
+    /// KV blocks a rank holds, if known; nothing depends on it today.
     #[serde(default)]
     pub total_kv_blocks: Option<u64>,
     /// Token budget of one forward pass, if known; at least 1. Default: 10,000,000.

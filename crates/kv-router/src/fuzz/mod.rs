@@ -6,7 +6,7 @@ mod commands;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use proptest::test_runner::Config;
+use proptest::test_runner::{Config, RngSeed};
 
 use crate::{
     Candidate, Decision, ErrorKind, KvEvent, OfflineRouter, PlaceRequest, RouterConfig,
@@ -266,6 +266,7 @@ proptest! {
     #![proptest_config(Config {
         cases: 10_000,
         max_shrink_iters: 20_000,
+        rng_seed: RngSeed::Fixed(1),
         failure_persistence: None,
         ..Config::default()
     })]

@@ -158,10 +158,17 @@ mod tests {
     use std::collections::HashMap;
 
     use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
 
     use super::Table;
 
     proptest! {
+    #![proptest_config(Config {
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..Config::default()
+    })]
+
         /// Against a plain map, with few hashes so that probes collide and wrap around.
         #[test]
         fn behaves_like_a_map(steps in prop::collection::vec((0u64..40, 0u32..4, 0u8..8), 0..400)) {

@@ -22,9 +22,13 @@ pub(crate) struct PrefillLoad {
 }
 
 impl PrefillLoad {
-    /// Adds the prefill of booking `attempt`, which is above all earlier ones.
+    /// Adds the prefill of booking `attempt`; later bookings have higher numbers.
     pub(crate) fn add(&mut self, now_ms: f64, attempt: u64, tokens: u64, duration: Option<f64>) {
-        if self.active.is_empty() {
+        if self
+            .active
+            .first_key_value()
+            .is_none_or(|(first, _)| attempt < *first)
+        {
             self.oldest_since_ms = now_ms;
         }
         self.active.insert(
