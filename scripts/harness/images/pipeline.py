@@ -245,7 +245,8 @@ def rust_check(workspace: Workspace, mode: str = PINNED) -> None:
     with workspace.locked():
         run = prepare(workspace, steps, mode)
         with steps.step("rust", "Checking and testing the crates in the builder"):
-            run.build("rust-check", "rust-check")
+            with workspace.scratch() as folder:
+                run.build("rust-check", "rust-checked", output=folder / "checked")
 
 
 def _record(workspace: Workspace, result: Result) -> None:
