@@ -57,6 +57,20 @@ def test_a_replay_prints_a_table_and_writes_files(
     assert {path.name for path in tmp_path.iterdir()} == {"report.json", "requests.jsonl"}
 
 
+def test_a_narrow_terminal_cuts_no_digits(
+    replay_sim_command: Run, write_trace: Callable[..., Path]
+) -> None:
+    trace = write_trace((0, 16, 3, [1]), (1, 16, 3, [2]))
+    arguments = (
+        "run", trace, "--trace-block-size", 16, "--block-size", 16,
+        "--timing", "fixed:9876543.5,1234567.5",
+    )  # fmt: skip
+    done = replay_sim_command(*arguments, env=os.environ | {"COLUMNS": "40"})
+    assert "9,876,544" in done.stdout
+    assert "1,234,568" in done.stdout
+    assert "…" not in done.stdout
+
+
 def test_json_output_is_the_report_and_two_processes_agree(
     replay_sim_command: Run, sample: Path, tmp_path: Path
 ) -> None:

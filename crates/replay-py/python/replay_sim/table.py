@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
 from rich.table import Table
 
 from replay_sim.api import Result
@@ -18,9 +17,9 @@ LATENCIES = (
 STATISTICS = ("mean", "median", "p90", "p95", "p99", "max")
 
 
-def render(result: Result) -> RenderableType:
+def render(result: Result) -> tuple[Table, Table]:
     """Return the tables of a result."""
-    return Group(_totals(result), _latencies(result))
+    return _totals(result), _latencies(result)
 
 
 def _latencies(result: Result) -> Table:
@@ -89,4 +88,6 @@ def _reuse(result: Result) -> str:
 
 
 def _number(value: object) -> str:
-    return f"{value:,.1f}" if isinstance(value, float) else "-"
+    if not isinstance(value, float):
+        return "-"
+    return f"{value:,.1f}" if value < 10_000 else f"{value:,.0f}"

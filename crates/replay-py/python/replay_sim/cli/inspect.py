@@ -12,7 +12,7 @@ from rich.table import Table
 
 from replay_sim import api
 from replay_sim.cli import arguments
-from replay_sim.cli.console import out
+from replay_sim.cli.console import show
 from replay_sim.options import OPTIONS
 from replay_sim.types import Inspection
 
@@ -53,8 +53,7 @@ def inspect(given: argparse.Namespace) -> None:
     if given.format == "json":
         sys.stdout.write(json.dumps(found, indent=2) + "\n")
     else:
-        out.print(_totals(found))
-        out.print(_lengths(found))
+        show(_totals(found), _lengths(found))
 
 
 def validate(given: argparse.Namespace) -> int:

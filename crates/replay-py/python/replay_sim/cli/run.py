@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from replay_sim import api, config, files, table
 from replay_sim.cli import arguments
-from replay_sim.cli.console import log, out
+from replay_sim.cli.console import log, show
 from replay_sim.errors import ConfigError
 from replay_sim.options import OPTIONS
 
@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> None:
     if given.format == "json":
         sys.stdout.write(result.report_json())
     else:
-        out.print(table.render(result))
+        show(*table.render(result))
 
 
 def _write(result: api.Result, report: Path | None, requests: Path | None) -> None:
