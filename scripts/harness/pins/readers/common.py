@@ -59,7 +59,9 @@ def git_claims(
 ) -> None:
     """Add the claims of one git reference: where the repository is, and which revision."""
     document = reading.document
-    repository = None if UNRESOLVED in url.text else repository_id(url.text)
+    # A token in the place of the user may be unknown; host and path may not.
+    identity = repository_id(url.text)
+    repository = None if UNRESOLVED in identity else identity
     where = document.located(url)
     if revision is None:
         at, ref = Located("", where.span, exact=False), "default"

@@ -19,7 +19,7 @@ from harness.pins.tokens import (
 )
 
 NAME = "pyproject"
-_POETRY_EXACT = re.compile(r"={0,3}\s*v?\d+(?:\.\d+)*(?:[-.]?[a-z]+[-.]?\d*)*(?:\+[\w.]+)?")
+_POETRY_EXACT = re.compile(r"={0,3}\s*v?\d[\w.+-]*")
 _TARGET = re.compile(r"py(\d)(\d+)")
 
 

@@ -20,6 +20,12 @@ def check(context: Context) -> Iterator[Finding]:
         image = claim.kind == "image" or (
             claim.kind == "build-arg" and judgement.pin is not None and judgement.pin.images
         )
+        if claim.how == "# syntax" and claim.digest is None and claim.tag.count(".") < 2:
+            yield finding(
+                CODE, "note", judgement.document, judgement.at.span,
+                f"the syntax {claim.name}:{claim.tag} follows new releases",
+                expected="a full version or a digest", found=claim.tag, subject=claim.name,
+            )  # fmt: skip
         if judgement.status != "moving" or not image or claim.name in contexts:
             continue
         tag = f"tag {claim.tag or claim.text!r}" if claim.tag or claim.text else "no tag"
