@@ -60,7 +60,7 @@ def test_a_replay_prints_a_table_and_writes_files(
 def test_a_narrow_terminal_cuts_no_digits(
     replay_sim_command: Run, write_trace: Callable[..., Path]
 ) -> None:
-    trace = write_trace((0, 16, 3, [1]), (1, 16, 3, [2]))
+    trace = write_trace((0, 16, 3, [1]))
     arguments = (
         "run", trace, "--trace-block-size", 16, "--block-size", 16,
         "--timing", "fixed:9876543.5,1234567.5",
