@@ -227,3 +227,17 @@ def test_all_request_options_are_understood() -> None:
         "binding_reused=False)"
     )
     assert repr(host.place(0.0, Request(2, 64))).startswith("Placed(decision=Decision(")
+
+
+def test_without_events_routes_are_remembered() -> None:
+    host = OfflineRouter(
+        RouterConfig(use_kv_events=False, router_ttl_secs=1.0), [WorkerConfig(worker_id=0)]
+    )
+    overlaps = []
+    for request_id, now_ms in enumerate([0.0, 500.0, 5000.0]):
+        decision = host.place(now_ms, Request(request_id, 64, CHAIN)).decision
+        assert decision is not None
+        overlaps.append(decision.overlap_blocks)
+    assert overlaps == [0, 4, 0]
+    with pytest.raises(kv_router.InvalidInputError, match="use_kv_events"):
+        host.observe(5000.0, 0, 0, Cleared())

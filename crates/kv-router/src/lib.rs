@@ -60,9 +60,9 @@ pub use affinity::{Abandoned, Acquired, Hold, Lease, SessionAffinity, affinity_k
 pub use clock::MAX_CLOCK_MS;
 pub use command::{RequestSpec, SessionSpec};
 pub use config::{
-    AffinityConfig, AffinityMode, BindingMode, ClassConfig, DEFAULT_MAX_NUM_BATCHED_TOKENS,
-    PolicyConfig, PrefillLoadModel, QueuePolicy, RouterConfig, SharedCacheType, WorkerConfig,
-    WorkerType,
+    AffinityConfig, AffinityMode, ApproximateCachePolicy, BindingMode, ClassConfig,
+    DEFAULT_MAX_NUM_BATCHED_TOKENS, PolicyConfig, PrefillLoadModel, QueuePolicy, RouterConfig,
+    SharedCacheType, WorkerConfig, WorkerType,
 };
 pub use error::{ErrorKind, RouterError};
 pub use hash::{HASH_SEED, block_hashes, sequence_hashes};

@@ -90,7 +90,13 @@ class RouterConfig:
             None: 0.5 with a shared cache.
         shared_cache_type: Which shared cache there is.
         router_temperature: 0 takes the cheapest candidate, above it draws from a softmax.
-        use_kv_events: Whether the index follows cache events; only True is offered.
+        use_kv_events: Whether overlap follows cache events; without them a candidate is taken to
+            have what was routed to it.
+        router_approximate_cache_policy: How routes are forgotten without cache events: ``ttl``
+            after ``router_ttl_secs``, ``lru`` beyond a worker's ``total_kv_blocks``.
+        router_ttl_secs: How long a route is remembered without cache events, s; > 0.
+        router_predicted_ttl_secs: With cache events: how long a candidate is also taken to have
+            what was routed to it, s; > 0; None: not at all.
         router_track_active_blocks: Whether active blocks are tracked.
         router_track_output_blocks: Whether output blocks are tracked.
         router_assume_kv_reuse: Whether equal prompt blocks of active requests count once.
@@ -120,6 +126,9 @@ class RouterConfig:
     shared_cache_type: Literal["none", "hicache"] = "none"
     router_temperature: float = 0.0
     use_kv_events: bool = True
+    router_approximate_cache_policy: Literal["ttl", "lru"] = "ttl"
+    router_ttl_secs: float = 120.0
+    router_predicted_ttl_secs: float | None = None
     router_track_active_blocks: bool = True
     router_track_output_blocks: bool = False
     router_assume_kv_reuse: bool = True
@@ -164,7 +173,7 @@ class WorkerConfig:
         worker_id: Its id.
         dp_size: Number of data-parallel ranks; >= 1.
         dp_start: First rank.
-        total_kv_blocks: KV blocks a rank holds, if known; nothing depends on it today.
+        total_kv_blocks: KV blocks a rank holds, if known; bounds the ``lru`` approximation.
         max_num_batched_tokens: Token budget of one forward pass; None: 10,000,000.
         taints: Labels that requests can require or prefer.
     """

@@ -42,8 +42,16 @@ pub struct RouterConfig {
     pub shared_cache_type: SharedCacheType,
     /// 0 takes the cheapest candidate; above 0 draws from a softmax. Finite, >= 0. Default 0.
     pub router_temperature: f64,
-    /// Whether the index follows cache events. Default true.
+    /// Whether overlap follows cache events. Without them a candidate is taken to have what was
+    /// routed to it (see `router_approximate_cache_policy`). Default true.
     pub use_kv_events: bool,
+    /// How routes are forgotten without cache events. Default ttl.
+    pub router_approximate_cache_policy: ApproximateCachePolicy,
+    /// How long a route is remembered without cache events, s; > 0. Default 120.
+    pub router_ttl_secs: f64,
+    /// With cache events: how long a candidate is also taken to have what was routed to it, until
+    /// its events say so, s; > 0. Default none: not at all.
+    pub router_predicted_ttl_secs: Option<f64>,
     /// Whether active blocks are tracked; without them the decode term is 0. Default true.
     pub router_track_active_blocks: bool,
     /// Whether output blocks are tracked. Default false.
@@ -86,6 +94,9 @@ impl Default for RouterConfig {
             shared_cache_type: SharedCacheType::None,
             router_temperature: 0.0,
             use_kv_events: true,
+            router_approximate_cache_policy: ApproximateCachePolicy::Ttl,
+            router_ttl_secs: 120.0,
+            router_predicted_ttl_secs: None,
             router_track_active_blocks: true,
             router_track_output_blocks: false,
             router_assume_kv_reuse: true,
@@ -102,6 +113,23 @@ impl Default for RouterConfig {
 }
 
 impl RouterConfig {
+    /// Until when a route is remembered, and how many blocks of them; `None`: not at all.
+    pub(crate) fn remembers_routes(
+        &self,
+        now_ms: f64,
+        total_kv_blocks: Option<u64>,
+    ) -> Option<(f64, Option<u64>)> {
+        if self.use_kv_events {
+            return self
+                .router_predicted_ttl_secs
+                .map(|secs| (now_ms + secs * 1000.0, None));
+        }
+        Some(match self.router_approximate_cache_policy {
+            ApproximateCachePolicy::Ttl => (now_ms + self.router_ttl_secs * 1000.0, None),
+            ApproximateCachePolicy::Lru => (f64::INFINITY, total_kv_blocks),
+        })
+    }
+
     /// The modelled duration of a prefill that the load model works with.
     pub(crate) fn modelled_prefill(&self, expected_ms: Option<f64>) -> Option<f64> {
         expected_ms.filter(|_| self.router_prefill_load_model == PrefillLoadModel::Ais)
@@ -119,6 +147,17 @@ pub enum WorkerType {
     Prefill,
     /// Decode only.
     Decode,
+}
+
+/// How routes are forgotten without cache events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApproximateCachePolicy {
+    /// After `router_ttl_secs`.
+    #[default]
+    Ttl,
+    /// The least recently routed prompts beyond a worker's `total_kv_blocks`, which must be known.
+    Lru,
 }
 
 /// Which cache all workers share.
@@ -202,7 +241,7 @@ pub struct WorkerConfig {
     /// First rank. Default 0.
     #[serde(default)]
     pub dp_start: DpRank,
-    /// KV blocks a rank holds, if known; nothing depends on it today.
+    /// KV blocks a rank holds, if known; at least 1. Bounds the `lru` approximation.
     #[serde(default)]
     pub total_kv_blocks: Option<u64>,
     /// Token budget of one forward pass, if known; at least 1. Default: 10,000,000.

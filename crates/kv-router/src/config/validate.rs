@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{PolicyConfig, RouterConfig, WorkerConfig};
+use super::{ApproximateCachePolicy, PolicyConfig, RouterConfig, WorkerConfig};
 use crate::error::{ErrorKind, RouterError};
 
 fn invalid(field: impl Into<String>, value: impl std::fmt::Display, expected: &str) -> RouterError {
@@ -15,6 +15,14 @@ pub(crate) fn non_negative(field: &str, value: f64) -> Result<(), RouterError> {
         return Ok(());
     }
     Err(invalid(field, value, "a finite number >= 0"))
+}
+
+/// Refuses a number that is not finite and > 0.
+fn positive(field: &str, value: f64) -> Result<(), RouterError> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(invalid(field, value, "a finite number > 0"))
 }
 
 /// Refuses a number that is not finite.
@@ -60,17 +68,19 @@ impl RouterConfig {
         ] {
             non_negative(field, value)?;
         }
-        if !(self.wspt_max_wait_ms.is_finite() && self.wspt_max_wait_ms > 0.0) {
-            let expected = "a finite number of milliseconds > 0";
-            return Err(invalid("wspt_max_wait_ms", self.wspt_max_wait_ms, expected));
+        positive("wspt_max_wait_ms", self.wspt_max_wait_ms)?;
+        positive("router_ttl_secs", self.router_ttl_secs)?;
+        if let Some(secs) = self.router_predicted_ttl_secs {
+            positive("router_predicted_ttl_secs", secs)?;
+            if !self.use_kv_events {
+                let expected = "none without use_kv_events: routes are remembered anyway";
+                return Err(invalid("router_predicted_ttl_secs", secs, expected));
+            }
         }
-        if !self.use_kv_events {
-            return Err(RouterError::new(
-                ErrorKind::Unsupported,
-                "use_kv_events",
-                false,
-                "true: the index follows the events that the host observes",
-            ));
+        if self.use_kv_events && self.router_approximate_cache_policy == ApproximateCachePolicy::Lru
+        {
+            let expected = "ttl with use_kv_events: the policy is for routers without events";
+            return Err(invalid("router_approximate_cache_policy", "lru", expected));
         }
         if let Some(policy) = &self.router_policy_config {
             policy.validate()?;
@@ -157,6 +167,16 @@ impl PolicyConfig {
 }
 
 impl WorkerConfig {
+    /// Refuses a worker that lacks what the router's configuration needs.
+    pub(crate) fn suits(&self, config: &RouterConfig) -> Result<(), RouterError> {
+        let lru = config.router_approximate_cache_policy == ApproximateCachePolicy::Lru;
+        if lru && self.total_kv_blocks.is_none() {
+            let expected = "a number of blocks: router_approximate_cache_policy is lru";
+            return Err(invalid("total_kv_blocks", "none", expected));
+        }
+        Ok(())
+    }
+
     /// Checks the worker.
     ///
     /// # Errors

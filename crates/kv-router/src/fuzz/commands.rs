@@ -188,7 +188,13 @@ pub(super) fn config() -> impl Strategy<Value = RouterConfig> {
         policy.clone(),
         prop::option::weighted(0.6, affinity),
         prop::option::weighted(0.4, policy),
-        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+            0..4u8,
+        ),
     )
         .prop_map(
             |(seed, threshold, policy, affinity, classes, switches)| RouterConfig {
@@ -221,6 +227,9 @@ pub(super) fn config() -> impl Strategy<Value = RouterConfig> {
                     true => PrefillLoadModel::Ais,
                     false => PrefillLoadModel::None,
                 },
+                use_kv_events: switches.4 != 0,
+                router_ttl_secs: 0.01,
+                router_predicted_ttl_secs: (switches.4 == 1).then_some(0.01),
                 wspt_max_wait_ms: 50.0,
                 evidence_limit: 8,
                 ..RouterConfig::default()

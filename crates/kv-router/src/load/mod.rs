@@ -2,6 +2,8 @@
 
 mod prefill;
 mod prompt;
+mod routed;
 
 pub(crate) use prefill::PrefillLoad;
 pub(crate) use prompt::{PromptBlocks, Weight};
+pub(crate) use routed::Routed;

@@ -42,6 +42,8 @@ struct Segment {
     start: usize,
     end: usize,
     parent: Option<usize>,
+    /// The latest time until which a holder wants it, ms.
+    until_ms: f64,
     holders: u32,
     /// Exclusive or of the holders' numbers: the holder itself when there is one.
     holder_xor: u32,
@@ -85,9 +87,15 @@ impl PromptBlocks {
 
     /// Number of leading blocks of `chain` that are active.
     pub(crate) fn shared(&self, chain: &[u64]) -> usize {
+        self.shared_at(f64::NEG_INFINITY, chain)
+    }
+
+    /// Number of leading blocks of `chain` that a holder wants beyond `now_ms`.
+    pub(crate) fn shared_at(&self, now_ms: f64, chain: &[u64]) -> usize {
         let (mut depth, mut parent) = (0, None);
         while let Some(&hash) = chain.get(depth)
             && let Some(&child) = self.children.get(&(parent, hash))
+            && self.segments[child].until_ms > now_ms
         {
             parent = Some(child);
             let segment = &self.segments[child];
@@ -100,8 +108,9 @@ impl PromptBlocks {
         depth
     }
 
-    /// Adds a holder of all blocks of `chain` (not empty) at full weight; gives its number.
-    pub(crate) fn add(&mut self, chain: &Arc<[u64]>) -> u32 {
+    /// Adds a holder of all blocks of `chain` (not empty), which it wants until `until_ms`, at
+    /// full weight; gives its number.
+    pub(crate) fn add(&mut self, chain: &Arc<[u64]>, until_ms: f64) -> u32 {
         let holder = self.free_holders.pop().unwrap_or_else(|| {
             self.holders.push(None);
             (self.holders.len() - 1) as u32
@@ -114,6 +123,7 @@ impl PromptBlocks {
                     start: depth,
                     end: chain.len(),
                     parent,
+                    until_ms,
                     holders: 0,
                     holder_xor: 0,
                 }),
@@ -132,6 +142,7 @@ impl PromptBlocks {
             let entry = &mut self.segments[segment];
             entry.holders += 1;
             entry.holder_xor ^= holder;
+            entry.until_ms = entry.until_ms.max(until_ms);
             depth += entry.end - entry.start;
             parent = Some(segment);
         }

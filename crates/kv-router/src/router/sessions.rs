@@ -85,7 +85,7 @@ impl OfflineRouter {
         let standing = self.standing(now_ms, key, &waiter);
         if let Standing::Bound(target) = standing {
             waiter.request.bind(target);
-            self.scheduler.snapshot(&mut waiter)?;
+            self.scheduler.snapshot(now_ms, &mut waiter)?;
         }
         let admission = match standing {
             Standing::Waiting => self
@@ -153,9 +153,9 @@ impl OfflineRouter {
             Standing::Waiting => self.scheduler.park(waiter),
             Standing::Bound(target) => {
                 waiter.request.bind(target);
-                self.scheduler.readmit(waiter);
+                self.scheduler.readmit(now_ms, waiter);
             }
-            Standing::Initializer | Standing::Alone => self.scheduler.readmit(waiter),
+            Standing::Initializer | Standing::Alone => self.scheduler.readmit(now_ms, waiter),
         }
     }
 
@@ -197,7 +197,7 @@ impl OfflineRouter {
                 if let Ok(Abandoned::Next(next, hold)) = sessions.table.abandon(now_ms, &hold) {
                     self.grips.insert(next, Grip::Hold(hold));
                     if let Some(waiter) = self.scheduler.withdraw(next) {
-                        self.scheduler.readmit(waiter);
+                        self.scheduler.readmit(now_ms, waiter);
                     }
                 }
             }

@@ -41,13 +41,13 @@ impl LocalScheduler {
             arrival_ms: now_ms,
             arrival,
         };
-        self.snapshot(&mut waiter)?;
+        self.snapshot(now_ms, &mut waiter)?;
         Ok(waiter)
     }
 
     /// Looks at the cache for a waiter and classes it accordingly.
-    pub(crate) fn snapshot(&mut self, waiter: &mut Waiter) -> Result<(), RouterError> {
-        self.look_up(&waiter.request);
+    pub(crate) fn snapshot(&mut self, now_ms: f64, waiter: &mut Waiter) -> Result<(), RouterError> {
+        self.look_up(now_ms, &waiter.request);
         let request = &waiter.request;
         let members = self.fleet.members().iter().zip(&self.scratch.overlaps);
         let admitted = members.filter(|(member, _)| member.admits(&request.constraint));
@@ -62,10 +62,9 @@ impl LocalScheduler {
     }
 
     /// Fills the scratch with the overlaps of a request.
-    pub(super) fn look_up(&mut self, request: &Request) {
-        self.index
-            .find_matches(&request.chain, false, &mut self.matches);
-        self.scratch.spread(&self.fleet, &self.matches);
+    pub(super) fn look_up(&mut self, now_ms: f64, request: &Request) {
+        self.scratch
+            .look_up(&self.index, &self.fleet, now_ms, &request.chain);
     }
 
     /// The verdict on a prepared request. While no worker takes requests, everything waits.
@@ -146,8 +145,8 @@ impl LocalScheduler {
     }
 
     /// Puts a request into its lane that waited elsewhere; the next drain looks at it.
-    pub(crate) fn readmit(&mut self, mut waiter: Waiter) {
-        if self.snapshot(&mut waiter).is_err() {
+    pub(crate) fn readmit(&mut self, now_ms: f64, mut waiter: Waiter) {
+        if self.snapshot(now_ms, &mut waiter).is_err() {
             unreachable!("the family of a waiter was known when it arrived");
         }
         self.dirty.insert(LaneKey::of(&waiter.request.constraint));
@@ -257,7 +256,7 @@ impl LocalScheduler {
             let class = self.queue.next_class(&ready);
             let waiter = ids[class].and_then(|id| self.queue.remove(id));
             let request = waiter.expect("a ready class has a head").request;
-            self.look_up(&request);
+            self.look_up(now_ms, &request);
             let Self {
                 config,
                 fleet,

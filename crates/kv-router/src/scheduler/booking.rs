@@ -62,7 +62,7 @@ impl LocalScheduler {
         let (mut holder, mut private_blocks) = (None, 0);
         if config.router_track_active_blocks && !request.chain.is_empty() {
             if request.assumes_reuse(config) {
-                holder = Some(member.prompt.add(&request.chain));
+                holder = Some(member.prompt.add(&request.chain, f64::INFINITY));
             } else {
                 private_blocks = request.chain.len() as u64;
                 member.private_blocks += Weight::FULL.times(private_blocks);
@@ -72,6 +72,12 @@ impl LocalScheduler {
             let tokens = u64::from(request.isl_tokens - choice.cached_tokens);
             let modelled = config.modelled_prefill(request.expected_prefill_ms);
             member.prefill.add(now_ms, attempt, tokens, modelled);
+        }
+        if let Some((until_ms, capacity)) = config.remembers_routes(now_ms, member.total_kv_blocks)
+        {
+            member
+                .routed
+                .add(now_ms, until_ms, capacity, &request.chain);
         }
         member.active_requests += 1;
         let (candidate, weight) = (member.id, Weight::FULL);
@@ -114,7 +120,7 @@ impl LocalScheduler {
         let Some(booking) = self.unbook(now_ms, id) else {
             return;
         };
-        self.look_up(&booking.request);
+        self.look_up(now_ms, &booking.request);
         let choice = self
             .scratch
             .choice(&self.config, &self.fleet, &booking.request, position);

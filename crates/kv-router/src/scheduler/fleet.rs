@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::request::{Constraint, Request};
 use crate::config::{ClassConfig, DEFAULT_MAX_NUM_BATCHED_TOKENS, RouterConfig, WorkerConfig};
 use crate::error::{ErrorKind, RouterError};
-use crate::load::{PrefillLoad, PromptBlocks, Weight};
+use crate::load::{PrefillLoad, PromptBlocks, Routed, Weight};
 use crate::types::{Candidate, WorkerId};
 
 /// One candidate and its load.
@@ -13,6 +13,7 @@ use crate::types::{Candidate, WorkerId};
 pub(crate) struct Member {
     pub(crate) id: Candidate,
     pub(crate) max_num_batched_tokens: u64,
+    pub(crate) total_kv_blocks: Option<u64>,
     pub(crate) taints: BTreeSet<String>,
     pub(crate) state: MemberState,
     pub(crate) overloaded: bool,
@@ -20,6 +21,7 @@ pub(crate) struct Member {
     /// Weighted blocks that are never shared: output blocks, and prompts without reuse.
     pub(crate) private_blocks: u64,
     pub(crate) prefill: PrefillLoad,
+    pub(crate) routed: Routed,
     pub(crate) active_requests: u32,
 }
 
@@ -105,6 +107,8 @@ impl Fleet {
                 prompt: PromptBlocks::default(),
                 private_blocks: 0,
                 prefill: PrefillLoad::default(),
+                routed: Routed::default(),
+                total_kv_blocks: worker.total_kv_blocks,
                 active_requests: 0,
             });
         }

@@ -51,7 +51,6 @@ pub struct LocalScheduler {
     touched: u64,
     rng: Rng,
     scratch: Scratch,
-    matches: Vec<(Candidate, u32)>,
 }
 
 impl LocalScheduler {
@@ -63,6 +62,7 @@ impl LocalScheduler {
         config.validate()?;
         let mut fleet = Fleet::default();
         for worker in workers {
+            worker.suits(&config)?;
             fleet.add(worker)?;
         }
         let ttl_ms = config
@@ -83,7 +83,6 @@ impl LocalScheduler {
             last_arrival: 0,
             touched: 0,
             scratch: Scratch::default(),
-            matches: Vec::new(),
         })
     }
 
@@ -115,6 +114,16 @@ impl LocalScheduler {
         event: KvEvent<'_>,
     ) -> Result<(), RouterError> {
         self.clock.check(now_ms)?;
+        if !self.config.use_kv_events {
+            let expected = "true: this router remembers its routes instead of following events";
+            let field = "use_kv_events";
+            return Err(RouterError::new(
+                ErrorKind::Unsupported,
+                field,
+                false,
+                expected,
+            ));
+        }
         self.fleet.known_candidate(source)?;
         self.index.apply(source, event)?;
         self.clock.set(now_ms);
@@ -283,6 +292,7 @@ impl LocalScheduler {
         worker: &WorkerConfig,
     ) -> Result<Vec<Decision>, RouterError> {
         self.clock.check(now_ms)?;
+        worker.suits(&self.config)?;
         self.fleet.add(worker)?;
         self.clock.set(now_ms);
         self.mark_all();

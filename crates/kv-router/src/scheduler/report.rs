@@ -113,9 +113,8 @@ impl LocalScheduler {
         from: &PlaceRequest<'_>,
     ) -> Result<Vec<PotentialLoad>, RouterError> {
         let request = Request::new(&self.config, from)?;
-        let (mut matches, mut scratch) = (Vec::new(), super::Scratch::default());
-        self.index.find_matches(&request.chain, false, &mut matches);
-        scratch.spread(&self.fleet, &matches);
+        let mut scratch = super::Scratch::default();
+        scratch.look_up(&self.index, &self.fleet, self.now_ms(), &request.chain);
         let members = self.fleet.members().iter().zip(&scratch.overlaps);
         Ok(members
             .map(|(member, &overlap_blocks)| {
@@ -172,7 +171,7 @@ impl LocalScheduler {
             .fleet
             .members()
             .iter()
-            .map(|m| (m.id, m.state, m.overloaded));
+            .map(|m| (m.id, m.state, m.overloaded, m.routed.describe()));
         format!(
             "{:?} {:?} {loads:?} {bookings:?} {} {:?} {:?} {} {} {}",
             self.clock,

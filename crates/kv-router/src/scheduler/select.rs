@@ -3,6 +3,7 @@
 use super::fleet::{Eligibility, Fleet, Member};
 use super::request::Request;
 use crate::config::{RouterConfig, SharedCacheType, WorkerType};
+use crate::index::RadixTree;
 use crate::rng::Rng;
 use crate::types::Candidate;
 
@@ -21,23 +22,26 @@ pub(crate) struct Choice {
 pub(crate) struct Scratch {
     /// Device overlap by position in the fleet.
     pub(crate) overlaps: Vec<u32>,
+    matches: Vec<(Candidate, u32)>,
     eligible: Vec<usize>,
     costs: Vec<f64>,
 }
 
 impl Scratch {
-    /// Spreads matches, sorted by candidate, over the positions of the fleet.
-    pub(crate) fn spread(&mut self, fleet: &Fleet, matches: &[(Candidate, u32)]) {
-        let mut matches = matches.iter().peekable();
+    /// Looks up how much of a prompt each candidate of the fleet has: what its events say, or what
+    /// was routed to it, whichever is more.
+    pub(crate) fn look_up(&mut self, index: &RadixTree, fleet: &Fleet, now_ms: f64, chain: &[u64]) {
+        index.find_matches(chain, false, &mut self.matches);
+        let mut matches = self.matches.iter().peekable();
         self.overlaps.clear();
         self.overlaps.extend(fleet.members().iter().map(|member| {
             while matches
                 .next_if(|(candidate, _)| *candidate < member.id)
                 .is_some()
             {}
-            matches
-                .next_if(|(candidate, _)| *candidate == member.id)
-                .map_or(0, |(_, n)| *n)
+            let held = matches.next_if(|(candidate, _)| *candidate == member.id);
+            held.map_or(0, |(_, blocks)| *blocks)
+                .max(member.routed.overlap(now_ms, chain))
         }));
     }
 
