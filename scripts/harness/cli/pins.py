@@ -118,7 +118,7 @@ def _bump(arguments: argparse.Namespace) -> int:
     repository = _repository(arguments)
     edits = bump.edits(repository, arguments.name, arguments.values)
     plan = fix.plan(repository, edits)
-    locked = [finding for finding in plan.refused if finding.fix and "pins lock" in finding.fix]
+    locked = [finding for finding in plan.refused if finding.relock]
     if locked and not arguments.no_lock and not arguments.dry_run:
         plan.refused = [finding for finding in plan.refused if finding not in locked]
         code = _write(arguments, repository, plan)

@@ -44,11 +44,12 @@ class Finding:
     fix: str | None = None
     # What it is about: the name of an image, a crate, an action …
     subject: str | None = None
-    # For the fixer, not for the reader: which pin, what to write, or why not.
+    # For the fixer: which pin, what to write, why not, and whether a lock tool can.
     span: Span | None = None
     pin: str | None = None
     edit: Edit | None = None
     refusal: str | None = None
+    relock: bool = False
 
     def sort_key(self) -> tuple[str, int, int, int, str, str]:
         """Order by place, then by weight."""
@@ -75,10 +76,11 @@ def finding(
     pin: str | None = None,
     edit: Edit | None = None,
     refusal: str | None = None,
+    relock: bool = False,
 ) -> Finding:
     """Make a finding that points at `span`."""
     line, column = document.position(span.start)
     return Finding(
         code, severity, document.path, line, column, message, expected, found, tuple(related), fix,
-        subject, span, pin, edit, refusal,
+        subject, span, pin, edit, refusal, relock,
     )  # fmt: skip

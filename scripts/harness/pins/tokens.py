@@ -35,8 +35,9 @@ class Claim:
     # For revisions: the repository (see `repository_id`) and what the reference is called there.
     repository: str | None = None
     ref: Literal["rev", "branch", "tag", "default", "unknown"] = "unknown"
-    # Why the fixer must not write here, where it must not.
+    # Why the fixer must not write here, where it must not: a lock tool can, or only a person.
     locked: str | None = None
+    by_hand: str | None = None
     # Claims of one scope must not name one thing twice with two values.
     scope: str | None = None
     marker: str = ""

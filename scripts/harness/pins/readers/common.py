@@ -174,7 +174,7 @@ def _archive_claims(reading: Reading, url: Traced, how: str, scope: str | None) 
             Claim(
                 "distribution", distribution_id(match[1]), "exact",
                 reading.document.located(url.group(match, 2)), how, "pep440",
-                locked="the name of a file", scope=scope,
+                by_hand="it is the name of a file", scope=scope,
             )
         )  # fmt: skip
     return True

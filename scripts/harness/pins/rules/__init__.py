@@ -77,7 +77,7 @@ def off_pin(context: Context, code: str, judgement: Judgement, message: str) -> 
     claim, pin = judgement.claim, judgement.pin
     assert pin is not None
     edit = None
-    refusal = claim.locked
+    refusal = claim.locked or claim.by_hand
     if refusal is None and judgement.new is None:
         refusal = "only you can decide what to write here"
         if judgement.status == "off":
@@ -93,7 +93,7 @@ def off_pin(context: Context, code: str, judgement: Judgement, message: str) -> 
         code, "error", judgement.document, judgement.at.span, message,
         expected=judgement.expected, found=judgement.at.text,
         related=context.pin_place(judgement), fix=fix, subject=claim.name, pin=pin.name, edit=edit,
-        refusal=refusal,
+        refusal=refusal, relock=claim.locked is not None,
     )  # fmt: skip
 
 
