@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.pins import versions
 from harness.pins.compare import FULL
-from harness.pins.config import DIGEST, Pins
+from harness.pins.config import DEFAULT_FILES, DIGEST, Pins, Policy, load
 from harness.pins.repository import Repository
 from harness.pins.text import UNRESOLVED, Document
 from harness.pins.tokens import Claim
@@ -19,9 +19,12 @@ Table = dict[str, object]
 def discover(root: Path) -> str:
     """Return the text of a pins file: what the repository says in more than one place, or moves.
 
-    Where places disagree, the most frequent value is taken; the check then shows the others.
+    Where places disagree, the most frequent value is taken; the check then shows the others. What
+    the policy of a present pins file excludes is left out.
     """
-    repository = Repository(root, Pins(Document("deps/pins.toml", b"")))
+    known = any((root / name).is_file() for name in DEFAULT_FILES)
+    policy = load(root).policy if known else Policy()
+    repository = Repository(root, Pins(Document("deps/pins.toml", b""), policy=policy))
     claims = [c for _, c in repository.claims() if c.text and UNRESOLVED not in c.text]
     files = {id(c): d.path for d, c in repository.claims()}
     tables = [
