@@ -8,6 +8,7 @@ mod invariants;
 mod report;
 mod request;
 mod select;
+mod topology;
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ use crate::index::{KvEvent, RadixTree};
 use crate::load::Weight;
 use crate::queue::{LaneKey, Queue};
 use crate::rng::Rng;
-use crate::types::{Candidate, Decision, PlaceRequest, Placed, RequestId, WorkerId};
+use crate::types::{Candidate, Decision, PlaceRequest, Placed, RequestId};
 pub(crate) use admission::Admission;
 use booking::Booking;
 pub(crate) use fleet::BusyRule;
@@ -280,117 +281,6 @@ impl LocalScheduler {
             self.unbook(now_ms, id);
         }
         Ok(self.drain(now_ms))
-    }
-
-    /// Adds a worker; it takes requests from now on.
-    ///
-    /// # Errors
-    /// `InvalidValue`, `DuplicateWorker`.
-    pub fn add_worker(
-        &mut self,
-        now_ms: f64,
-        worker: &WorkerConfig,
-    ) -> Result<Vec<Decision>, RouterError> {
-        self.clock.check(now_ms)?;
-        worker.suits(&self.config)?;
-        self.fleet.add(worker)?;
-        self.clock.set(now_ms);
-        self.mark_all();
-        Ok(self.drain(now_ms))
-    }
-
-    /// The worker takes no new requests and finishes the ones it has.
-    ///
-    /// # Errors
-    /// `UnknownWorker`.
-    pub fn drain_worker(
-        &mut self,
-        now_ms: f64,
-        worker_id: WorkerId,
-    ) -> Result<Vec<Decision>, RouterError> {
-        self.set_state(now_ms, worker_id, MemberState::Draining)?;
-        Ok(self.drain(now_ms))
-    }
-
-    /// The worker is dead but not yet removed: it is never chosen.
-    ///
-    /// # Errors
-    /// `UnknownWorker`.
-    pub fn fence_worker(
-        &mut self,
-        now_ms: f64,
-        worker_id: WorkerId,
-    ) -> Result<Vec<Decision>, RouterError> {
-        self.set_state(now_ms, worker_id, MemberState::Fenced)?;
-        Ok(self.drain(now_ms))
-    }
-
-    /// Changes whether the worker takes requests, and marks everything for the next drain.
-    pub(crate) fn set_state(
-        &mut self,
-        now_ms: f64,
-        worker_id: WorkerId,
-        state: MemberState,
-    ) -> Result<(), RouterError> {
-        self.clock.check(now_ms)?;
-        self.fleet.known(worker_id)?;
-        self.clock.set(now_ms);
-        self.fleet
-            .of_worker(worker_id)
-            .for_each(|member| member.state = state);
-        self.mark_all();
-        Ok(())
-    }
-
-    /// An overloaded worker gets no new requests until the overload ends.
-    ///
-    /// # Errors
-    /// `UnknownWorker`.
-    pub fn set_overloaded(
-        &mut self,
-        now_ms: f64,
-        worker_id: WorkerId,
-        overloaded: bool,
-    ) -> Result<Vec<Decision>, RouterError> {
-        self.clock.check(now_ms)?;
-        self.fleet.known(worker_id)?;
-        self.clock.set(now_ms);
-        self.fleet
-            .of_worker(worker_id)
-            .for_each(|member| member.overloaded = overloaded);
-        self.mark_all();
-        Ok(self.drain(now_ms))
-    }
-
-    /// The worker is gone with its bookings and its part of the index; its id can come back.
-    ///
-    /// # Errors
-    /// `UnknownWorker`.
-    pub fn remove_worker(
-        &mut self,
-        now_ms: f64,
-        worker_id: WorkerId,
-    ) -> Result<Vec<Decision>, RouterError> {
-        self.clock.check(now_ms)?;
-        self.fleet.known(worker_id)?;
-        self.clock.set(now_ms);
-        self.forget_worker(worker_id);
-        Ok(self.drain(now_ms))
-    }
-
-    /// Erases a worker and marks everything for the next drain; gives the requests it had.
-    pub(crate) fn forget_worker(&mut self, worker_id: WorkerId) -> Vec<RequestId> {
-        let bookings = self.bookings.iter();
-        let on_it = bookings.filter(|(_, booking)| booking.candidate.worker_id == worker_id);
-        let mut lost: Vec<_> = on_it.map(|(&id, _)| id).collect();
-        lost.sort_unstable();
-        lost.iter().for_each(|id| {
-            self.bookings.remove(id);
-        });
-        self.fleet.remove(worker_id);
-        self.index.remove_worker(worker_id);
-        self.mark_all();
-        lost
     }
 
     /// Time passed: lets go what time alone frees (see `router_prefill_load_model`).
