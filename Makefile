@@ -27,7 +27,7 @@ rust: setup ## format, lint and test the crates in the builder image
 	@$(HARNESS) images rust-check
 
 smoke: setup ## install the wheelhouse cleanly and run the acceptance cases everywhere
-	@$(HARNESS) smoke --trace $(TRACE)
+	@$(HARNESS) smoke --trace "$(TRACE)"
 
 test: check lint images rust smoke ## everything that CI runs
 	@.venv/bin/pytest

@@ -11,9 +11,12 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import tomlkit
 
 from harness.errors import InputError
 
@@ -29,6 +32,7 @@ CA_PLACES = (
 )
 CA_CONSUMERS = (*CA_VARIABLES, "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO")
 PREFIXES = ("PIP_", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_")
+CARGO_TABLES = ("source", "registries", "registry", "http", "net")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 # These name folders of the host, or would change what is fetched.
 HOST_ONLY = (
@@ -46,6 +50,12 @@ HOST_ONLY = (
     "PIP_SRC",
     "PIP_PRE",
     "PIP_PYTHON",
+    "PIP_CLIENT_CERT",
+    "PIP_DEST",
+    "PIP_ROOT",
+    "PIP_REPORT",
+    "PIP_DRY_RUN",
+    "CARGO_NET_OFFLINE",
 )
 
 
@@ -98,6 +108,11 @@ def _pip_configuration() -> str:
         timeout=60,
         check=False,
     )
+    if answer.returncode != 0:
+        raise InputError(
+            f"pip can't read its configuration: {answer.stderr.strip()}",
+            fix="correct the file that pip names",
+        )
     sections: dict[str, list[str]] = {}
     for line in answer.stdout.splitlines():
         name, found, value = line.partition("=")
@@ -114,11 +129,21 @@ def _pip_configuration() -> str:
 
 
 def _cargo_configuration() -> str:
+    """Return what cargo needs to download, without what steers the host's own compiles."""
     home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    for name in ("config.toml", "config"):
-        if (home / name).is_file():
-            return (home / name).read_text(encoding="utf-8")
-    return ""
+    # cargo reads `config` where both are there.
+    file = next(
+        (home / name for name in ("config", "config.toml") if (home / name).is_file()), None
+    )
+    if file is None:
+        return ""
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not TOML: {error}", where=str(file)) from error
+    kept = {name: tables[name] for name in CARGO_TABLES if name in tables}
+    kept.get("http", {}).pop("cainfo", None)
+    return tomlkit.dumps(kept)
 
 
 def collect(folder: Path) -> Secrets:
@@ -132,11 +157,12 @@ def collect(folder: Path) -> Secrets:
         "cargo": _cargo_configuration() or "# cargo's defaults\n",
     }
     bundle = ca_bundle()
-    contents[CA_SECRET] = bundle.read_text(encoding="utf-8") if bundle else "\n"
+    blobs = {name: text.encode() for name, text in contents.items()}
+    blobs[CA_SECRET] = bundle.read_bytes() if bundle else b"\n"
     files = {}
-    for name, text in contents.items():
+    for name, blob in blobs.items():
         path = folder / name
         path.touch(mode=0o600)
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(blob)
         files[name] = path
     return Secrets(files)

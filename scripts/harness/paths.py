@@ -18,5 +18,5 @@ def find_root(start: Path | None = None) -> Path:
     raise InputError(
         f"no {ROOT_MARKER} here or in any folder above",
         where=str(start),
-        fix="run the command inside a checkout, or name one with --root",
+        fix="run the command inside a checkout",
     )

@@ -10,6 +10,10 @@ from harness.console import note
 from harness.errors import ToolError
 from harness.process import run
 
+APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive"}
+# Another apt (unattended upgrades on a new machine) is waited for; nothing of the host is removed.
+APT_OPTIONS = ("-o", "DPkg::Lock::Timeout=300", "--no-remove", "--no-install-recommends")
+
 
 @cache
 def os_release() -> dict[str, str]:
@@ -33,6 +37,25 @@ def is_debian_root() -> bool:
     return is_debian() and os.geteuid() == 0
 
 
+@cache
+def _apt_update() -> None:
+    """Bring the host's package lists up to date, once a run."""
+    run(
+        ["apt-get", "update", "-qq"],
+        env=APT_ENVIRONMENT,
+        timeout=300,
+        what="apt-get update",
+        fix="see that apt-get update works",
+    )
+
+
+def apt_knows(package: str) -> bool:
+    """Say whether apt can install a package here."""
+    _apt_update()
+    text = run(["apt-cache", "policy", package], timeout=60)
+    return "Candidate:" in text and "Candidate: (none)" not in text
+
+
 def apt_install(*packages: str) -> None:
     """Install Debian packages on the host, after saying so.
 
@@ -40,16 +63,15 @@ def apt_install(*packages: str) -> None:
         ToolError: Not root on a Debian system, or apt failed.
     """
     names = " ".join(packages)
-    fix = f"apt-get update && apt-get install --no-install-recommends {names}"
+    fix = f"apt-get update && apt-get install {names}"
     if not is_debian_root():
         raise ToolError(f"needs the Debian packages {names}", fix=f"as root: {fix}")
     note(f"apt-get install {names}")
-    env = {"DEBIAN_FRONTEND": "noninteractive"}
-    run(["apt-get", "update", "-qq"], env=env, timeout=300, what="apt-get update", fix=fix)
+    _apt_update()
     run(
-        ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *packages],
-        env=env,
-        timeout=600,
+        ["apt-get", "install", "-qq", "-y", *APT_OPTIONS, *packages],
+        env=APT_ENVIRONMENT,
+        timeout=900,
         what=f"installing {names}",
         fix=fix,
     )

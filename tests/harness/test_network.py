@@ -78,8 +78,14 @@ def test_the_shell_reads_values_back_unchanged(
 
 def test_cargo_configuration_travels(tmp_path: Path) -> None:
     (tmp_path / "cargo-home").mkdir()
-    (tmp_path / "cargo-home" / "config.toml").write_text("[http]\ntimeout = 7\n")
-    assert "timeout = 7" in network.collect(tmp_path).files["cargo"].read_text()
+    (tmp_path / "cargo-home" / "config.toml").write_text(
+        '[http]\ntimeout = 7\ncainfo = "/host/ca.pem"\n[build]\nrustc-wrapper = "sccache"\n'
+    )
+    text = network.collect(tmp_path).files["cargo"].read_text()
+    assert "timeout = 7" in text
+    # What names programs and files of the host would break in the container.
+    assert "rustc-wrapper" not in text
+    assert "cainfo" not in text
 
 
 def test_a_bundle_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 from pathlib import Path
 
 from harness.bases.definition import EXCLUDED, EXCLUDED_DOCS, KEPT_DOCS, Base
-from harness.bases.packages import MERGED_USR
-from harness.errors import ToolError
+from harness.bases.packages import MERGED_USR, require_mmdebstrap
+from harness.errors import InputError, ToolError
 from harness.images import archive
 from harness.process import run, tied
 
 BOOTSTRAP_SECONDS = 900
+BOOTSTRAP_FIX = (
+    "run as root with CAP_SYS_ADMIN (or as a user with subordinate ids and a checkout that others "
+    "may enter), or take the bases from a registry: BASE_REGISTRY=…"
+)
+
+
+def require(checkout: Path) -> None:
+    """See that bases can be made here, before anything is downloaded.
+
+    Raises:
+        ToolError: Another machine type, or mmdebstrap is missing and can't be installed.
+        InputError: The checkout lies in a folder that apt can't name.
+    """
+    if platform.machine() != "x86_64":
+        raise ToolError(
+            f"bases from Debian packages are made for x86_64, this is {platform.machine()}",
+            fix="build on x86_64, or take the bases from a registry: BASE_REGISTRY=…",
+        )
+    if re.search(r"\s", str(checkout)):
+        raise InputError(
+            "apt can't read a local archive below a path with white space",
+            where=str(checkout),
+            fix="clone into a folder without white space",
+        )
+    require_mmdebstrap()
 
 
 def root_filesystem(base: Base, repository: Path, target: Path, epoch: int) -> None:
@@ -46,7 +73,13 @@ def root_filesystem(base: Base, repository: Path, target: Path, epoch: int) -> N
         "TMPDIR": str(target.parent),
         "LC_ALL": "C.UTF-8",
     }
-    run(tied(words), env=env, timeout=BOOTSTRAP_SECONDS, what=f"bootstrapping the {base.name} base")
+    run(
+        tied(words),
+        env=env,
+        timeout=BOOTSTRAP_SECONDS,
+        what=f"bootstrapping the {base.name} base",
+        fix=BOOTSTRAP_FIX,
+    )
     if not target.stat().st_size:
         raise ToolError(f"bootstrapping the {base.name} base wrote nothing")
 

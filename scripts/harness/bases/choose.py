@@ -12,7 +12,7 @@ from harness.bases.registry import pull, registry_of
 from harness.console import note
 from harness.engine import Engine
 from harness.errors import InputError
-from harness.workspace import Workspace, write_json
+from harness.workspace import Workspace
 
 CHOICES = ("auto", "registry", "debian")
 TAG = "replay-harness/base-{name}"
@@ -29,14 +29,12 @@ class BaseImage:
         image_id: The engine's id.
         layers: Digests of its layers.
         packages: Debian package file to sha256; empty when it came from a registry.
-        origin: "debian" or the registry reference.
     """
 
     reference: str
     image_id: str
     layers: tuple[str, ...]
     packages: dict[str, str]
-    origin: str
 
 
 def decide(environ: dict[str, str] | None = None) -> tuple[str, str]:
@@ -75,26 +73,27 @@ def provide(workspace: Workspace, engine: Engine) -> dict[str, BaseImage]:
 def _from_registry(workspace: Workspace, engine: Engine, name: str) -> BaseImage:
     reference = registry_of(workspace, name)
     pulled = pull(engine, reference)
-    return BaseImage(
-        reference, str(pulled.id), tuple(pulled.attrs["RootFS"]["Layers"]), {}, reference
-    )
+    return BaseImage(reference, str(pulled.id), tuple(pulled.attrs["RootFS"]["Layers"]), {})
 
 
 def _from_debian(workspace: Workspace, engine: Engine, base: Base) -> BaseImage:
     cache = workspace.build / "cache"
-    drifted = cache / f"debian-{base.name}.lock"
     locked = packages.read_lock(packages.lock_file(workspace, base))
-    # A build that had to leave the lock wrote down what it took.
-    for known in (locked, packages.read_lock(drifted)):
-        if known and (found := _existing(engine, base, known)):
-            return found
+    if locked and (found := _existing(engine, base, locked)):
+        return found
+    # A build that had to leave this very lock wrote down what it took.
+    left = cache / f"debian-{base.name}-{base.key(locked)}.lock"
+    drifted = packages.read_lock(left)
+    if drifted and (found := _existing(engine, base, drifted)):
+        packages.report_drift(workspace, base, locked, drifted)
+        return found
+    bootstrap.require(workspace.root)
     pool = cache / "debs"
     chosen = packages.obtain(workspace, base, pool)
     if chosen != locked:
-        packages.write_lock(drifted, base, chosen)
+        packages.write_lock(left, base, chosen)
     if found := _existing(engine, base, chosen):
         return found
-    packages.require_mmdebstrap()
     reference = f"{TAG.format(name=base.name)}:{base.key(chosen)}"
     note(f"bootstrapping {reference} from {len(chosen)} packages, without network")
     with workspace.scratch() as folder:
@@ -104,7 +103,6 @@ def _from_debian(workspace: Workspace, engine: Engine, base: Base) -> BaseImage:
         bootstrap.image(base, tree, archived, reference, BASE_EPOCH)
         with archived.open("rb") as stream:
             engine.sdk.images.load(stream)
-    write_json(cache / f"base-{base.name}.json", {"packages": chosen, "reference": reference})
     found = _existing(engine, base, chosen)
     assert found is not None
     return found
@@ -118,20 +116,19 @@ def _existing(engine: Engine, base: Base, chosen: dict[str, str]) -> BaseImage |
         image = engine.sdk.images.get(reference)
     except ImageNotFound:
         return None
-    return BaseImage(
-        reference, str(image.id), tuple(image.attrs["RootFS"]["Layers"]), chosen, "debian"
-    )
+    return BaseImage(reference, str(image.id), tuple(image.attrs["RootFS"]["Layers"]), chosen)
 
 
 def lock(workspace: Workspace) -> list[Path]:
     """Record the packages that Debian's archive offers now, for every base."""
-    written = []
+    found = {}
     for name in NAMES:
         base = load(workspace.container / "bases", name)
         with workspace.scratch() as folder:
             apt = packages.Apt(folder, base.suite)
             apt.update()
-            file = packages.lock_file(workspace, base)
-            packages.write_lock(file, base, apt.resolve(base.requested))
-            written.append(file)
-    return written
+            found[base] = apt.resolve(base.requested)
+    # Every base is resolved before the first lock is written.
+    for base, chosen in found.items():
+        packages.write_lock(packages.lock_file(workspace, base), base, chosen)
+    return [packages.lock_file(workspace, base) for base in found]

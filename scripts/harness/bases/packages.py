@@ -89,6 +89,8 @@ class Apt:
             "APT::Sandbox::User": "",
             "Acquire::ForceHash": "SHA256",
             "Acquire::Retries": "3",
+            # Without it apt goes on with yesterday's lists, or with none.
+            "APT::Update::Error-Mode": "any",
             "Acquire::http::Timeout": "60",
             "Debug::NoLocking": "true",
         }
@@ -158,9 +160,15 @@ class Apt:
             ["apt-get", *self._options(), "install", "--print-uris", "-qq", "-y", *requested],
             timeout=120,
             what="resolving Debian packages",
+            fix=MIRROR_FIX,
         )
-        rows = [_URI.match(line) for line in text.splitlines()]
-        return {unquote(row["file"]): row["sha256"] for row in rows if row}
+        packages = {}
+        for line in filter(lambda line: line.startswith("'"), text.splitlines()):
+            row = _URI.match(line)
+            if row is None:
+                raise ToolError(f"a package without a SHA256: {line}", fix=MIRROR_FIX)
+            packages[unquote(row["file"])] = row["sha256"]
+        return packages
 
     def download(self, requested: tuple[str, ...], pool: Path) -> None:
         """Download every package that `requested` needs into `pool`."""
@@ -205,7 +213,7 @@ def obtain(workspace: Workspace, base: Base, pool: Path) -> dict[str, str]:
         apt.update()
         found = apt.resolve(base.requested)
         if locked and found != locked:
-            _report_drift(workspace, base, locked, found)
+            report_drift(workspace, base, locked, found)
         if _missing(pool, found):
             note(f"downloading {len(found)} packages")
             apt.download(base.requested, pool)
@@ -214,9 +222,14 @@ def obtain(workspace: Workspace, base: Base, pool: Path) -> dict[str, str]:
     return found
 
 
-def _report_drift(
+def report_drift(
     workspace: Workspace, base: Base, locked: dict[str, str], found: dict[str, str]
 ) -> None:
+    """Say what differs from the lock.
+
+    Raises:
+        ToolError: BASE_LOCK=strict.
+    """
     moved = sorted(set(found.items()) - set(locked.items()))
     names = ", ".join(name for name, _ in moved[:6]) + (", …" if len(moved) > 6 else "")
     where = str(lock_file(workspace, base).relative_to(workspace.root))

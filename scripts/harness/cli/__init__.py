@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -28,6 +29,16 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _explain(error: OSError) -> str:
+    if isinstance(error, PermissionError) and error.filename:
+        return (
+            f"{error.filename}: permission denied\n  fix: an earlier run as root owns it? remove it"
+        )
+    if error.errno == errno.ENOSPC:
+        return f"{error.filename or 'disk'}: no space left\n  fix: make clean, docker system prune"
+    return str(error)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; every error becomes one message and an exit code."""
     arguments = build_parser().parse_args(argv)
@@ -43,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("", "interrupted; run the same command again to go on")
         return 130
+    except OSError as error:
+        # No permission, no space left, and what the engine's SDK raises for a refused call.
+        _say("[bold red]error:[/] ", _explain(error))
+        return ExitCode.TOOL
     except Exception:
         _say("[bold red]internal error[/] (please report it with the lines below)\n", _trace())
         return ExitCode.INTERNAL

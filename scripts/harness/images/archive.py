@@ -7,16 +7,18 @@ image) carries the commit's time only.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
+import shutil
 import tarfile
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 LAYER_CHUNK = 1 << 20
+GZIP_MAGIC = b"\x1f\x8b"
 
 
 def _member(name: str, size: int, epoch: int) -> tarfile.TarInfo:
@@ -129,11 +131,10 @@ def normalise(
         layers = []
         for number, (digest, name) in enumerate(zip(old_ids, entry["Layers"], strict=True)):
             layer = scratch / f"layer-{number}.tar"
-            stream = _file(archive, name)
+            stream = _plain(_file(archive, name))
             if digest in keep:
                 with layer.open("wb") as copy:
-                    for chunk in _chunks(stream):
-                        copy.write(chunk)
+                    shutil.copyfileobj(stream, copy, LAYER_CHUNK)
             else:
                 normalise_layer(stream, layer, epoch)
                 digest = digest_of(layer)
@@ -173,6 +174,8 @@ def _file(archive: tarfile.TarFile, name: str) -> IO[bytes]:
     return stream
 
 
-def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    while chunk := stream.read(LAYER_CHUNK):
-        yield chunk
+def _plain(stream: IO[bytes]) -> IO[bytes]:
+    """Return a layer uncompressed: the containerd image store saves them gzipped."""
+    magic = stream.read(len(GZIP_MAGIC))
+    stream.seek(0)
+    return cast("IO[bytes]", gzip.open(stream)) if magic == GZIP_MAGIC else stream

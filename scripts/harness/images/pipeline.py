@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +110,7 @@ def prepare(workspace: Workspace, steps: Steps, mode: str = PINNED) -> Run:
     with steps.step("engine", "Finding a container engine"):
         engine = ensure()
         note(engine.describe())
-        needed = float(os.environ.get("HARNESS_MIN_FREE_GIB", MIN_FREE_GIB))
-        workspace.require_space(int(needed * GIB), *filter(None, [engine.data_root]))
+        workspace.require_space(_needed_space(), *filter(None, [engine.data_root]))
     with steps.step("export", "Exporting the sources"):
         version = lay_out(workspace, source)
     with steps.step("bases", "Providing the base images"):
@@ -117,6 +118,14 @@ def prepare(workspace: Workspace, steps: Steps, mode: str = PINNED) -> Run:
     with steps.step("fetch", "Fetching crates and wheels"):
         fetch(workspace, engine, bases["builder"].reference)
     return Run(workspace, engine, source, version, bases, pinned.pins)
+
+
+def _needed_space() -> int:
+    """Return the bytes that must be free before a build starts."""
+    text = os.environ.get("HARNESS_MIN_FREE_GIB") or str(MIN_FREE_GIB)
+    if not re.fullmatch(r"\d+(\.\d+)?", text):
+        raise InputError(f"HARNESS_MIN_FREE_GIB={text} is no number", fix="HARNESS_MIN_FREE_GIB=6")
+    return int(float(text) * GIB)
 
 
 def build_wheels(run: Run) -> Path:
@@ -140,20 +149,25 @@ def build_wheels(run: Run) -> Path:
         shutil.copytree(house, copy)
         workspace.publish(copy, context_of(workspace) / "wheelhouse")
         # The same wheels stay in place, so nothing that was made from them looks outdated.
-        if not _same_manifest(house, workspace.wheelhouse):
+        if not _same_wheelhouse(house, workspace.wheelhouse):
             workspace.publish(house, workspace.wheelhouse)
     return workspace.wheelhouse
 
 
-def _same_manifest(one: Path, other: Path) -> bool:
-    old = other / manifest.MANIFEST
-    return old.is_file() and old.read_bytes() == (one / manifest.MANIFEST).read_bytes()
+def _same_wheelhouse(one: Path, other: Path) -> bool:
+    """Say whether two wheelhouses hold the same files; the manifest has every wheel's hash."""
+    if not other.is_dir() or {p.name for p in one.iterdir()} != {p.name for p in other.iterdir()}:
+        return False
+    manifests = [(house / manifest.MANIFEST).read_bytes() for house in (one, other)]
+    return manifests[0] == manifests[1]
 
 
 def build_image(run: Run, name: str) -> BuiltImage:
     """Build one image and give it a content id that another run gets too."""
     workspace, engine, base = run.workspace, run.engine, run.bases["runtime"]
-    raw = f"replay-harness/built-{name}:latest"
+    # Two checkouts can build at once on one engine.
+    checkout = hashlib.sha256(str(workspace.root).encode()).hexdigest()[:8]
+    raw = f"replay-harness/built-{name}:{checkout}"
     context = context_of(workspace)
     bill = sbom.render(name, run.version, run.source, base, context)
     write_atomically(context / "sbom" / f"{name}.cdx.json", bill)
@@ -180,7 +194,7 @@ def build_image(run: Run, name: str) -> BuiltImage:
         with saved.open("wb") as stream:
             for chunk in built.save():
                 stream.write(chunk)
-        image_id = archive.normalise(
+        archive.normalise(
             saved,
             normal,
             keep=set(base.layers),
@@ -190,9 +204,11 @@ def build_image(run: Run, name: str) -> BuiltImage:
         )
         with normal.open("rb") as stream:
             engine.sdk.images.load(stream)
+    # The containerd image store names images by manifest: ask instead of computing.
+    loaded = engine.sdk.images.get(tags[0])
+    image_id, size = str(loaded.id), int(loaded.attrs["Size"])
     for old in {known.get("id"), known.get("built")} - {None, image_id, built.id}:
         _forget(engine, old)
-    size = int(engine.sdk.images.get(image_id).attrs["Size"])
     write_json(state_file, {**state, name: {"built": built.id, "id": image_id, "size": size}})
     return BuiltImage(name, tags, image_id, size)
 
@@ -207,11 +223,12 @@ def _tagged(engine: Engine, tags: tuple[str, ...], image_id: str) -> bool:
 
 
 def _forget(engine: Engine, image_id: str) -> None:
-    """Remove an image that this run replaced, unless something still uses it."""
+    """Remove an image that this run replaced, unless it has a name or is in use."""
     from docker.errors import APIError
 
     with contextlib.suppress(APIError):
-        engine.sdk.images.remove(image_id)
+        if not engine.sdk.images.get(image_id).tags:
+            engine.sdk.images.remove(image_id)
 
 
 def _version(pins: Pins, name: str) -> str:
@@ -244,9 +261,9 @@ def rust_check(workspace: Workspace, mode: str = PINNED) -> None:
     steps = Steps()
     with workspace.locked():
         run = prepare(workspace, steps, mode)
-        with steps.step("rust", "Checking and testing the crates in the builder"):
-            with workspace.scratch() as folder:
-                run.build("rust-check", "rust-checked", output=folder / "checked")
+        message = "Checking and testing the crates in the builder"
+        with steps.step("rust", message), workspace.scratch() as folder:
+            run.build("rust-check", "rust-checked", output=folder / "checked")
 
 
 def _record(workspace: Workspace, result: Result) -> None:

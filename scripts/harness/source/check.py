@@ -37,17 +37,34 @@ def bump(pin: SourcePin, revision: str = "HEAD") -> tuple[str, str]:
     Raises:
         InputError: No such revision, or the exported paths hold uncommitted changes.
     """
-    repository = repository_of(pin)
+    if pin.git != "." and revision == "HEAD":
+        raise InputError(
+            f"source.git is {pin.git}: name the revision to pin",
+            where=pin.where(),
+            fix="harness source bump REVISION",
+        )
+    repository = repository_of(pin, revision)
     commit = repository.commit(revision)
     if commit is None:
-        fix = "git fetch --unshallow" if repository.is_shallow() else "name a commit of this clone"
-        raise InputError(f"no revision {revision} in this clone", fix=fix)
-    if revision == "HEAD" and pin.git == "." and (changed := repository.changes(pin.paths)):
+        fix = "name a commit of this clone, or fetch it first"
+        if repository.is_shallow():
+            fix = "git fetch --unshallow"
+        raise InputError(f"no revision {revision} in {pin.git}", where=pin.where(), fix=fix)
+    head = repository.commit("HEAD") if pin.git == "." else None
+    if commit == head and (changed := repository.changes(pin.paths)):
         raise InputError(
             f"{len(changed)} uncommitted changes would not be in the pinned revision: "
             + ", ".join(changed[:5]),
             fix="commit them first",
         )
+    found = repository.entries(commit, pin.paths)
+    for path in pin.paths:
+        if not any(name == path or name.startswith(f"{path}/") for name in found):
+            raise InputError(
+                f"source.paths names {path!r}, which {commit[:12]} does not have",
+                where=pin.where(),
+                fix="correct [source] paths",
+            )
     tree = repository.tree_id(commit, pin.paths)
     pin.move(commit, tree)
     return commit, tree

@@ -38,12 +38,13 @@ class Source:
     dirty: bool = False
 
 
-def repository_of(pin: SourcePin) -> Repository:
-    """Return the repository that the pin names; a remote one is fetched first."""
+def repository_of(pin: SourcePin, revision: str | None = None) -> Repository:
+    """Return the repository that the pin names; a remote one is fetched up to `revision`."""
     if pin.git == ".":
         return Repository(pin.root)
-    repository = Repository(pin.cache / hashlib.sha256(pin.git.encode()).hexdigest()[:16])
-    repository.fetch(pin.git, pin.revision)
+    folder = pin.cache / hashlib.sha256(pin.git.encode()).hexdigest()[:16]
+    repository = Repository(folder, bare=True)
+    repository.fetch(pin.git, revision or pin.revision)
     return repository
 
 

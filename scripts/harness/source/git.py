@@ -16,11 +16,13 @@ FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 class Repository:
     """One git repository, with a work tree or bare."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, bare: bool = False) -> None:
         self.folder = folder
+        # --git-dir: a folder that is no repository must not be taken for the one around it.
+        self._place = ["--git-dir", str(folder)] if bare else ["-C", str(folder)]
 
     def _git(self, *words: str, check: bool = True, timeout: float = 120) -> str | None:
-        command = ["git", "-C", str(self.folder), *words]
+        command = ["git", *self._place, *words]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=timeout
@@ -75,15 +77,22 @@ class Repository:
     def archive(self, revision: str, paths: Sequence[str], target: Path) -> None:
         """Write the files below `paths` at `revision` into the folder `target`."""
         target.mkdir(parents=True, exist_ok=True)
-        command = ["git", "-C", str(self.folder), "archive", "--format=tar", revision, *paths]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as git:
+        # The same bytes and modes whatever the user's git does to line ends and permissions.
+        fixed = ["-c", "core.autocrlf=false", "-c", "core.eol=lf", "-c", "tar.umask=0022"]
+        words = [*fixed, "archive", "--format=tar", revision, "--", *paths]
+        command = ["git", *self._place, *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as git:
             unpack = subprocess.run(["tar", "-x", "-C", str(target)], stdin=git.stdout, check=False)
+            assert git.stderr is not None
+            said = git.stderr.read().decode(errors="replace").strip()
         if git.returncode != 0 or unpack.returncode != 0:
-            raise ToolError(f"exporting {revision} failed", where=str(self.folder))
+            raise ToolError(f"exporting {revision} failed: {said}", where=str(self.folder))
 
     def changes(self, paths: Sequence[str]) -> list[str]:
         """Return the files below `paths` whose content is not committed."""
-        status = self._git("status", "--porcelain", "-z", "--untracked-files=all", "--", *paths)
+        status = self._git(
+            "status", "--porcelain", "--no-renames", "-z", "--untracked-files=all", "--", *paths
+        )
         return [row[3:] for row in (status or "").split("\0") if row]
 
     def work_files(self, paths: Sequence[str]) -> list[str]:
@@ -96,9 +105,8 @@ class Repository:
         return int((self._git("show", "-s", "--format=%ct", revision) or "0").strip())
 
     def fetch(self, url: str, revision: str) -> None:
-        """Bring the history of `url` into this bare repository."""
-        if not self.folder.exists():
-            self.folder.mkdir(parents=True)
-            self._git("init", "--bare", "--quiet")
+        """See that this bare repository has `revision` of `url`."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._git("init", "--bare", "--quiet", str(self.folder))
         if self.commit(revision) is None:
             self._git("fetch", "--quiet", "--tags", url, "+refs/heads/*:refs/heads/*", timeout=600)

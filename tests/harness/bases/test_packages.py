@@ -10,7 +10,7 @@ from harness.bases import packages
 from harness.bases.choose import decide
 from harness.bases.definition import NAMES, load
 from harness.bases.registry import registry_of
-from harness.errors import InputError
+from harness.errors import InputError, ToolError
 from harness.workspace import Workspace
 
 pytestmark = [pytest.mark.pre_merge, pytest.mark.unit, pytest.mark.gpu_0]
@@ -33,11 +33,13 @@ def test_every_base_is_defined_and_locked(workspace: Workspace, name: str) -> No
 
 
 def test_the_runtime_base_has_no_compiler_and_no_package_manager(workspace: Workspace) -> None:
-    base = load(workspace.container / "bases", "runtime")
-    builder = load(workspace.container / "bases", "builder")
+    locked = {}
+    for name in NAMES:
+        lock = packages.lock_file(workspace, load(workspace.container / "bases", name))
+        locked[name] = {file.partition("_")[0] for file in packages.read_lock(lock)}
     wanted = {"gcc", "rustc-web", "cargo-web", "python3-venv"}
-    assert wanted <= set(builder.packages)
-    assert not wanted & set(base.packages)
+    assert wanted <= locked["builder"]
+    assert not (wanted | {"apt"}) & locked["runtime"]
 
 
 def test_a_lock_round_trips(workspace: Workspace, tmp_path: Path) -> None:
@@ -72,6 +74,19 @@ def test_a_corrupt_download_counts_as_missing(tmp_path: Path) -> None:
     locked = {"good.deb": packages.sha256_of(good), "bad.deb": SHA}
     (tmp_path / "bad.deb").write_bytes(b"x")
     assert packages._missing(tmp_path, locked) == ["bad.deb"]
+
+
+def test_leaving_the_lock_is_said_every_time_or_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = load(workspace.container / "bases", "runtime")
+    old, new = {"a_1_all.deb": SHA}, {"a_2_all.deb": "b" * 64}
+    monkeypatch.delenv("BASE_LOCK", raising=False)
+    packages.report_drift(workspace, base, old, new)
+    assert "a_2_all.deb" in capsys.readouterr().err
+    monkeypatch.setenv("BASE_LOCK", "strict")
+    with pytest.raises(ToolError, match="moved on"):
+        packages.report_drift(workspace, base, old, new)
 
 
 @pytest.mark.parametrize(

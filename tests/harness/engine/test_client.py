@@ -78,7 +78,7 @@ def test_a_new_client_with_buildx_is_taken_first(tmp_path: Path, only: Callable[
     [
         ("28.2.2", SERVER, "no buildx plugin"),
         ("20.10.24", {**SERVER, "ApiVersion": "1.39"}, "older than 1.41"),
-        ("20.10.24", {**SERVER, "Platform": {"Name": "podman"}}, "podman"),
+        ("4.3.1", {**SERVER, "Components": [{"Name": "Podman Engine"}]}, "podman"),
     ],
 )
 def test_a_server_that_nothing_can_build_on(
@@ -91,6 +91,20 @@ def test_a_server_that_nothing_can_build_on(
     # A server answers, so none may be installed beside it.
     assert not isinstance(caught.value, NoServerError)
     assert caught.value.fix
+
+
+@pytest.mark.unit
+def test_a_user_whom_the_engine_refuses_is_told_how_to_get_in(
+    tmp_path: Path, only: Callable[..., None]
+) -> None:
+    program = client(tmp_path / "one", "20.10.24", server=None)
+    answer = program.read_text()
+    program.write_text(f"{answer}echo 'permission denied while connecting' >&2\n")
+    only(tmp_path / "one")
+    with pytest.raises(ToolError, match="refuses this user") as caught:
+        find()
+    assert not isinstance(caught.value, NoServerError)
+    assert "usermod" in str(caught.value.fix)
 
 
 @pytest.mark.unit

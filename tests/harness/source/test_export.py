@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from harness.cli import main
 from harness.errors import InputError
 from harness.source import check, pin
 from harness.source.export import WORKTREE, export, resolve
+from harness.source.git import Repository
 
 pytestmark = [pytest.mark.pre_merge, pytest.mark.unit, pytest.mark.gpu_0]
 
@@ -208,6 +210,26 @@ def test_bump_refuses_uncommitted_sources(root: Path, tmp_path: Path) -> None:
     check.bump(load(root))
 
 
+def test_a_named_path_that_is_not_there_is_refused(root: Path) -> None:
+    file = root / "deps" / "pins.toml"
+    file.write_text(file.read_text().replace('"crates"]', '"cratez"]'))
+    with pytest.raises(InputError, match="'cratez'"):
+        check.bump(load(root))
+
+
+def test_the_users_git_settings_change_no_byte(root: Path, tmp_path: Path) -> None:
+    git(root, "config", "core.autocrlf", "true")
+    git(root, "config", "tar.umask", "0077")
+    export(resolve(load(root)), tmp_path / "out")
+    assert (tmp_path / "out" / "crates/a/lib.rs").read_bytes() == b"one\n"
+    assert (tmp_path / "out" / "crates/a/lib.rs").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_renamed_file_is_listed_by_its_names(root: Path) -> None:
+    git(root, "mv", "crates/a/lib.rs", "crates/a/other.rs")
+    assert sorted(Repository(root).changes(["crates"])) == ["crates/a/lib.rs", "crates/a/other.rs"]
+
+
 def test_drift_lists_the_files(root: Path, tmp_path: Path) -> None:
     assert check.drift(load(root)) is None
     write(root, "crates/a/lib.rs", "two\n")
@@ -230,6 +252,24 @@ def test_another_repository_by_url(root: Path, tmp_path: Path) -> None:
     assert files(tmp_path / "out")["crates/a/lib.rs"] == "one\n"
     with pytest.raises(InputError, match="worktree"):
         resolve(load(host), WORKTREE)
+    # A pin on a URL moves to a commit that it does not have yet, by name.
+    write(root, "crates/a/lib.rs", "two\n")
+    git(root, "commit", "-qam", "second")
+    commit, _ = check.bump(load(host), git(root, "rev-parse", "HEAD"))
+    assert load(host).revision == commit
+    with pytest.raises(InputError, match="name the revision"):
+        check.bump(load(host))
+
+
+def test_a_cache_that_a_killed_run_left_empty_is_not_taken_for_the_checkout(root: Path) -> None:
+    file = root / "deps" / "pins.toml"
+    file.write_text(file.read_text().replace('git = "."', f'git = "file://{root}"'))
+    folder = load(root).cache / hashlib.sha256(f"file://{root}".encode()).hexdigest()[:16]
+    folder.mkdir(parents=True)
+    before = git(root, "rev-parse", "main")
+    resolve(load(root))
+    assert git(root, "rev-parse", "main") == before
+    assert (folder / "objects").is_dir()
 
 
 def test_the_command_line(
