@@ -15,6 +15,14 @@ from replay_sim.errors import ConfigError, ReplayError, TraceError
 OK, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 2, 4, 130
 
 
+class _Version(argparse.Action):
+    """argparse's own action would fold the line at the width of the terminal."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"replay-sim {__version__} (source {__revision__})")
+        parser.exit()
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with every command."""
     parser = argparse.ArgumentParser(
@@ -24,8 +32,8 @@ def build_parser() -> argparse.ArgumentParser:
         "4 internal error, 130 interrupted",
         allow_abbrev=False,
     )
-    version = f"replay-sim {__version__} (source {__revision__})"
-    parser.add_argument("--version", action="version", version=version)
+    help_text = "print the version and the source revision, and exit"
+    parser.add_argument("--version", action=_Version, nargs=0, help=help_text)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     run.register(commands)
     inspect.register(commands)
