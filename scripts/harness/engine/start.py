@@ -17,7 +17,8 @@ from harness.system import apt_install, apt_knows, is_debian_root
 START_SECONDS = 60.0
 LOG = Path("/var/log/dockerd.log")
 # The engine; newer releases keep the client and the plugin in packages of their own.
-PACKAGES = ("docker.io", "docker-cli", "docker-buildx")
+BUILDX = "docker-buildx"
+PACKAGES = ("docker.io", "docker-cli", BUILDX)
 
 
 def ensure() -> Engine:
@@ -31,41 +32,41 @@ def ensure() -> Engine:
     try:
         return find()
     except (NoServerError, NoBuildKitError) as error:
-        if os.environ.get("ENGINE") == "external":
-            raise ToolError(
-                f"{error.message}\n  ENGINE=external forbids installing or starting one",
-                where=error.where,
-                fix=INSTALL_FIX,
-            ) from error
-        if os.environ.get("DOCKER_HOST"):
-            # The user named an engine; another one in its place would be a surprise.
-            raise
-        if not is_debian_root():
-            raise ToolError(
-                f"{error.message}\n  the harness installs one only as root on Debian or Ubuntu",
-                fix=INSTALL_FIX,
-            ) from error
-        server = isinstance(error, NoBuildKitError)
+        _require_permission(error)
+        missing = isinstance(error, NoServerError)
     step("No usable container engine: installing and starting one (ENGINE=external forbids it)")
-    _install()
-    if not server:
+    if missing:
+        # An engine from elsewhere stays; it only has to be started.
+        if _dockerd() is None or shutil.which("docker") is None:
+            apt_install(*filter(apt_knows, PACKAGES))
         _start()
-    return find()
+    try:
+        return find()
+    except NoBuildKitError:
+        apt_install(BUILDX)
+        return find()
+
+
+def _require_permission(error: ToolError) -> None:
+    """Raise where no engine may or can be installed."""
+    if os.environ.get("ENGINE") == "external":
+        raise ToolError(
+            f"{error.message}\n  ENGINE=external forbids installing or starting one",
+            where=error.where,
+            fix=INSTALL_FIX,
+        ) from error
+    if os.environ.get("DOCKER_HOST"):
+        # The user named an engine; another one in its place would be a surprise.
+        raise error
+    if not is_debian_root():
+        raise ToolError(
+            f"{error.message}\n  the harness installs one only as root on Debian or Ubuntu",
+            fix=INSTALL_FIX,
+        ) from error
 
 
 def _dockerd() -> str | None:
     return shutil.which("dockerd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin")
-
-
-def _install() -> None:
-    """Install what is missing; an engine from elsewhere stays."""
-    present = {
-        "docker.io": _dockerd() is not None,
-        "docker-cli": shutil.which("docker") is not None,
-    }
-    missing = [name for name in PACKAGES if not present.get(name) and apt_knows(name)]
-    if missing:
-        apt_install(*missing)
 
 
 def _start() -> None:
@@ -100,6 +101,8 @@ def _wait(log: str, process: subprocess.Popen[bytes] | None) -> None:
     while True:
         try:
             find()
+            return
+        except NoBuildKitError:
             return
         except NoServerError as error:
             ended = process is not None and process.poll() is not None
