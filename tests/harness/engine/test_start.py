@@ -55,6 +55,16 @@ def test_an_engine_that_does_not_run_is_started() -> None:
     assert "installing and starting one" in done.stderr
 
 
+def test_an_engine_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:
+    broken = tmp_path / "dockerd"
+    broken.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
+    broken.chmod(0o755)
+    done = isolated(HARNESS, "engine", "--start", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode == 3
+    assert "ended at once" in done.stderr
+    assert "dockerd.log" in done.stderr
+
+
 def test_without_permission_none_is_started() -> None:
     done = isolated(HARNESS, "engine", "--start", ENGINE="external")
     assert done.returncode == 3
