@@ -204,9 +204,6 @@ fn files_that_cannot_be_read_are_named() {
     };
     assert!(load("/nowhere/trace.jsonl").starts_with("/nowhere/trace.jsonl: cannot be read"));
     assert!(load(env!("CARGO_TARGET_TMPDIR")).contains(": is a directory"));
-    let packed = file("");
-    std::fs::write(&packed, [0x28, 0xb5, 0x2f, 0xfd, 0]).unwrap();
-    assert!(load(packed.to_str().unwrap()).contains("is packed with zstd"));
 }
 
 #[test]
@@ -216,15 +213,98 @@ fn gzip_is_read_and_a_cut_gzip_is_refused() {
         writeln!(packed, "{GOOD}").unwrap();
     }
     let packed = packed.finish().unwrap();
-    let read = |bytes: &[u8]| {
-        let path = file("");
-        std::fs::write(&path, bytes).unwrap();
-        let config = config(json!({}));
-        Trace::load(&[path], &config.trace, &mut |_| ControlFlow::Continue(()))
-    };
     assert_eq!(read(&packed).unwrap().requests.len(), 100);
     let error = read(&packed[..packed.len() / 2]).unwrap_err().to_string();
     assert!(error.contains("cannot be read on"), "{error}");
+}
+
+/// Reads a file of these bytes.
+fn read(bytes: &[u8]) -> Result<Trace, Error> {
+    let path = file("");
+    std::fs::write(&path, bytes).unwrap();
+    let config = config(json!({}));
+    let trace = Trace::load(std::slice::from_ref(&path), &config.trace, &mut |_| {
+        ControlFlow::Continue(())
+    });
+    std::fs::remove_file(path).unwrap();
+    trace
+}
+
+/// A row with a timestamp of 7, 20 prompt tokens and hash ids 1 and 2, three times: one frame of
+/// `zstd -19`, with a checksum.
+const ZSTD: [u8; 81] = [
+    0x28, 0xb5, 0x2f, 0xfd, 0x24, 0xe7, 0x25, 0x02, 0x00, 0x02, 0x04, 0x0e, 0x11, 0xa0, 0x6f, 0x05,
+    0xca, 0xb1, 0xf5, 0xbb, 0x4d, 0xd7, 0xff, 0x86, 0xf5, 0x24, 0x12, 0xaa, 0x78, 0x1e, 0x20, 0x27,
+    0xd2, 0x61, 0xa0, 0x3e, 0x6e, 0x19, 0x54, 0xcf, 0xae, 0xe7, 0x1d, 0xca, 0x5f, 0xea, 0x1d, 0x04,
+    0xe9, 0xe3, 0xef, 0xdd, 0x6c, 0x51, 0xfd, 0xad, 0x13, 0x7a, 0x07, 0xd3, 0xc7, 0xab, 0x5c, 0x6f,
+    0x9b, 0x84, 0xef, 0x38, 0x02, 0x00, 0x2f, 0x50, 0xa0, 0x5a, 0xf0, 0x98, 0x65, 0x61, 0x25, 0x04,
+    0x37,
+];
+
+#[test]
+fn zstd_is_read_frame_by_frame() {
+    let plain = trace(&format!("{GOOD}\n{GOOD}\n{GOOD}"));
+    assert_eq!(read(&ZSTD).unwrap().requests, plain.requests);
+    let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, b'a', b'b', b'c'];
+    let frames = [&ZSTD[..], &skippable, &ZSTD].concat();
+    let both = read(&frames).unwrap();
+    assert_eq!(both.requests.len(), 6);
+    assert_ne!(
+        both.sources[0].sha256,
+        read(&ZSTD).unwrap().sources[0].sha256
+    );
+}
+
+#[test]
+fn a_damaged_zstd_file_is_refused() {
+    for end in 4..ZSTD.len() {
+        let error = read(&ZSTD[..end]).unwrap_err().to_string();
+        assert!(
+            error.contains(":1: cannot be read on"),
+            "cut at {end}: {error}"
+        );
+    }
+    for at in 4..ZSTD.len() {
+        let mut odd = ZSTD;
+        odd[at] ^= 4;
+        assert!(read(&odd).is_err(), "byte {at}");
+    }
+    let trailing = [&ZSTD[..], b"more"].concat();
+    assert!(
+        read(&trailing)
+            .unwrap_err()
+            .to_string()
+            .contains(":4: cannot be read on")
+    );
+}
+
+#[test]
+fn decompression_bombs_end_soon() {
+    // Blocks of one repeated byte: four bytes are 128 KiB.
+    let bomb = |byte: u8, window: u8| {
+        let mut bytes = vec![0x28, 0xb5, 0x2f, 0xfd, 0, window];
+        for _ in 0..100_000 {
+            bytes.extend_from_slice(&((1_u32 << 17 << 3) | 2).to_le_bytes()[..3]);
+            bytes.push(byte);
+        }
+        read(&bytes).unwrap_err().to_string()
+    };
+    let (window_128_kib, window_1_gib) = (7 << 3, 20 << 3);
+    assert!(bomb(b'x', window_128_kib).contains(":1: the line is longer than 64 MiB"));
+    assert!(bomb(b'\n', window_128_kib).contains("the blank lines up to this one are longer"));
+    assert!(bomb(b'x', window_1_gib).contains(":1: cannot be read on"));
+}
+
+#[test]
+fn a_number_never_takes_the_name_of_another_row() {
+    let named = changed("request_id", Some("\"request_1\""));
+    let other = changed("request_id", Some("\"request_1_\""));
+    let trace = trace(&format!("{GOOD}\n{named}\n{other}\n{GOOD}"));
+    let names: Vec<_> = (0..4).map(|index| trace.request_name(index)).collect();
+    assert_eq!(
+        names,
+        ["request_1__", "request_1", "request_1_", "request_4"]
+    );
 }
 
 #[test]

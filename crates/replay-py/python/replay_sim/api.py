@@ -84,7 +84,7 @@ def run(
     """Replay trace files, one after the other, as one trace.
 
     Args:
-        traces: the files, plain or gzip.
+        traces: the files, plain, gzip or zstd.
         config: a configuration document: tables of settings, as in a configuration file.
         progress: called about ten times a second; what it raises ends the replay.
         settings: the options of `replay-sim run`; they go before `config`.

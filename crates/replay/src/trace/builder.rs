@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::prefix::Interner;
-use super::{Hints, MAX_TOKENS, Place, Source, Trace, TraceRequest, Warning};
+use super::{Hints, MAX_TOKENS, Place, Source, Trace, TraceRequest, Warning, numbered};
 use crate::error::Problem;
 use crate::time::{self, MAX_MS};
 
@@ -173,6 +173,7 @@ impl Builder {
             request.at = time::from_ms(at);
         }
         self.requests.shrink_to_fit();
+        self.tell_names_apart();
         Ok(Trace {
             requests: self.requests,
             request_ids: self.request_ids,
@@ -183,6 +184,21 @@ impl Builder {
             warnings: self.warnings,
             sources,
         })
+    }
+
+    /// A row without a name is called by its number; where another row was given that very name, by
+    /// the number and as many underscores as it takes.
+    fn tell_names_apart(&mut self) {
+        for (index, id) in self.request_ids.iter_mut().enumerate() {
+            let mut name = numbered(index as u32);
+            if id.is_some() || !self.seen.contains_key(name.as_str()) {
+                continue;
+            }
+            while self.seen.contains_key(name.as_str()) {
+                name.push('_');
+            }
+            *id = Some(name.into());
+        }
     }
 
     fn check_name(&self, id: &str, place: Place) -> Result<(), Problem> {

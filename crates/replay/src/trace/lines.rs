@@ -8,13 +8,15 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::Source;
+use super::zstd::{self, Zstd};
 use crate::error::{Problem, TraceError};
 
-/// No sensible row is longer; a longer one is a binary file or a decompression bomb.
+/// No sensible row is longer, and no sensible gap between two; a longer one is a binary file or a
+/// decompression bomb.
 const LONGEST_LINE: u64 = 64 << 20;
 const BUFFER: usize = 256 << 10;
 
-/// The lines of one file, plain or gzip.
+/// The lines of one file, plain, gzip or zstd.
 pub(super) struct Lines {
     path: PathBuf,
     reader: Input,
@@ -25,6 +27,7 @@ pub(super) struct Lines {
 enum Input {
     Plain(BufReader<Hashed>),
     Gzip(Box<BufReader<MultiGzDecoder<BufReader<Hashed>>>>),
+    Zstd(Box<BufReader<Zstd<BufReader<Hashed>>>>),
 }
 
 /// Hashes every byte that goes by.
@@ -65,18 +68,12 @@ impl Lines {
             },
         );
         let head = raw.fill_buf().map_err(failed)?;
-        if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            let fix = "unpack it first: zstd -d FILE";
-            return Err(whole(
-                path,
-                "is packed with zstd",
-                "plain text or gzip",
-                fix,
-            ));
-        }
         let reader = if head.starts_with(&[0x1f, 0x8b]) {
             let unpacked = MultiGzDecoder::new(raw);
             Input::Gzip(Box::new(BufReader::with_capacity(BUFFER, unpacked)))
+        } else if head.starts_with(&zstd::MAGIC) {
+            let unpacked = Zstd::new(raw);
+            Input::Zstd(Box::new(BufReader::with_capacity(BUFFER, unpacked)))
         } else {
             Input::Plain(raw)
         };
@@ -90,13 +87,16 @@ impl Lines {
 
     /// The next line that is not blank, without its end, and its number from 1.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, TraceError> {
+        let mut blank = 0;
         loop {
             self.line.clear();
             self.number += 1;
-            let mut limited = match &mut self.reader {
-                Input::Plain(reader) => (reader as &mut dyn BufRead).take(LONGEST_LINE),
-                Input::Gzip(reader) => (reader.as_mut() as &mut dyn BufRead).take(LONGEST_LINE),
+            let reader: &mut dyn BufRead = match &mut self.reader {
+                Input::Plain(reader) => reader,
+                Input::Gzip(reader) => reader.as_mut(),
+                Input::Zstd(reader) => reader.as_mut(),
             };
+            let mut limited = reader.take(LONGEST_LINE);
             let count = limited.read_until(b'\n', &mut self.line).map_err(|error| {
                 let what = format!("cannot be read on: {error}");
                 let fix = "the file may be cut off; fetch it again";
@@ -105,8 +105,14 @@ impl Lines {
             if count == 0 {
                 return Ok(None);
             }
-            if count as u64 == LONGEST_LINE {
-                let what = format!("the line is longer than {} MiB", LONGEST_LINE >> 20);
+            blank += count as u64;
+            if blank >= LONGEST_LINE {
+                let kind = if count as u64 == LONGEST_LINE {
+                    "the line is"
+                } else {
+                    "the blank lines up to this one are"
+                };
+                let what = format!("{kind} longer than {} MiB", LONGEST_LINE >> 20);
                 let fix = "check that this is a JSON Lines trace";
                 return Err(self.problem(Problem::new(what, "one request a line", fix)));
             }
@@ -147,6 +153,7 @@ impl Lines {
         let raw = match self.reader {
             Input::Plain(reader) => reader,
             Input::Gzip(reader) => reader.into_inner().into_inner(),
+            Input::Zstd(reader) => reader.into_inner().into_inner(),
         };
         let mut hashed = raw.into_inner();
         io::copy(&mut hashed, &mut io::sink()).map_err(|error| {

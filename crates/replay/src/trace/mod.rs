@@ -10,6 +10,7 @@ mod prefix;
 mod row;
 pub mod sample;
 mod value;
+mod zstd;
 
 pub use inspect::Inspection;
 #[cfg(test)]
@@ -96,7 +97,7 @@ pub struct Source {
 pub struct Trace {
     /// The requests in file order.
     pub requests: Vec<TraceRequest>,
-    /// Names of requests; empty when the trace gives none.
+    /// Names of requests, each one once; empty when the trace gives none.
     pub request_ids: Vec<Option<Box<str>>>,
     /// Names of sessions.
     pub session_ids: Vec<Box<str>>,
@@ -154,7 +155,12 @@ impl Trace {
     pub fn request_name(&self, request: u32) -> String {
         match self.request_ids.get(request as usize) {
             Some(Some(name)) => name.to_string(),
-            _ => format!("request_{}", request + 1),
+            _ => numbered(request),
         }
     }
+}
+
+/// Name of a request that the trace gives none.
+fn numbered(request: u32) -> String {
+    format!("request_{}", request + 1)
 }

@@ -28,7 +28,7 @@ def register(commands: Any) -> None:
         "progress and warnings to standard error.",
         allow_abbrev=False,
     )
-    parser.add_argument("traces", nargs="*", type=Path, metavar="TRACE", help="plain or gzip")
+    parser.add_argument("traces", nargs="*", type=Path, metavar="TRACE", help="plain, gzip or zstd")
     parser.add_argument(
         "-c", "--config", type=Path, metavar="FILE", help="settings as TOML, JSON or YAML"
     )
