@@ -252,3 +252,15 @@ fn the_speedup_ratio_divides_the_time_of_a_pass() {
     assert_eq!(column(&report, "ttft_ms"), [2.5]);
     assert_eq!(column(&report, "itl_ms"), [0.25]);
 }
+
+#[test]
+fn the_decode_speedup_ratio_divides_the_decode_part_alone() {
+    let config = config(json!({
+        "engine": {"speedup_ratio": 2.0, "decode_speedup_ratio": 4.0},
+    }));
+    // The second prefill shares its pass with a decode: 5 ms and 0.125 ms.
+    let rows = [row(0, 32, 4, &[1, 2]), row(3, 32, 1, &[3, 4])];
+    let report = replay(&rows, &config);
+    assert_eq!(column(&report, "first_token_ms"), [5.0, 10.125]);
+    assert_eq!(column(&report, "last_token_ms"), [10.375, 10.125]);
+}

@@ -39,6 +39,8 @@ pub struct EngineConfig {
     pub timing: Timing,
     /// Divides the time of every pass.
     pub speedup_ratio: f64,
+    /// Divides the time of the decode part of every pass, on top of `speedup_ratio`.
+    pub decode_speedup_ratio: f64,
     /// Accelerators that share the weights of one worker; scales GPU hours only.
     pub tensor_parallel_size: u32,
 }
@@ -56,6 +58,7 @@ impl Default for EngineConfig {
             enable_chunked_prefill: true,
             timing: Timing::Polynomial,
             speedup_ratio: 1.0,
+            decode_speedup_ratio: 1.0,
             tensor_parallel_size: 1,
         }
     }
@@ -104,6 +107,7 @@ impl EngineConfig {
             }
         }
         positive("engine.speedup_ratio", self.speedup_ratio)?;
+        positive("engine.decode_speedup_ratio", self.decode_speedup_ratio)?;
         if let Timing::Fixed {
             prefill_ms,
             decode_ms,

@@ -265,6 +265,10 @@ mod tests {
         for (text, setting) in [
             (r#"{"engine": {"block_size": 48}}"#, "engine.block_size"),
             (r#"{"engine": {"block_size": 0}}"#, "engine.block_size"),
+            (
+                r#"{"engine": {"decode_speedup_ratio": 0}}"#,
+                "engine.decode_speedup_ratio",
+            ),
             (r#"{"cluster": {"workers": 0}}"#, "cluster.workers"),
             (r#"{"load": {"speedup": 0}}"#, "load.speedup"),
             (r#"{"load": {"concurrency": 0}}"#, "load.concurrency"),

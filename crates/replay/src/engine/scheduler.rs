@@ -162,10 +162,11 @@ impl Engine {
         if work == PassWork::default() {
             return None;
         }
-        let ms = self
-            .config
-            .timing
-            .pass_ms(work, self.config.cache_tokens() as f64);
+        let ms = self.config.timing.pass_ms(
+            work,
+            self.config.cache_tokens() as f64,
+            self.config.decode_speedup_ratio,
+        );
         let end = now.saturating_add(time::from_ms(ms / self.config.speedup_ratio));
         self.pass = Some(Pass {
             start: now,

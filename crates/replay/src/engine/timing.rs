@@ -29,14 +29,15 @@ pub struct PassWork {
 }
 
 impl Timing {
-    /// Time of a pass, ms: the sum of its prefill part and its decode part.
+    /// Time of a pass, ms: the sum of its prefill part and its decode part, the latter divided by
+    /// `decode_speedup`.
     ///
     /// Polynomial: with `t` prompt tokens, prefill takes `4.209989e-7 t² + 1.518344e-2 t +
     /// 16.50142` ms. With `p` the share (at most 1) of the worker's `cache_tokens` that the
     /// decoding contexts fill, decode takes `max(1, -25.74 p² + 54.01 p + 5.74)` ms. Both are the
     /// published constants of the mock engines of this field. A part that is absent takes nothing.
     #[inline]
-    pub fn pass_ms(&self, work: PassWork, cache_tokens: f64) -> f64 {
+    pub fn pass_ms(&self, work: PassWork, cache_tokens: f64, decode_speedup: f64) -> f64 {
         let mut total = 0.0;
         match *self {
             Self::Polynomial => {
@@ -46,7 +47,7 @@ impl Timing {
                 }
                 if work.decodes > 0 {
                     let p = (work.context_tokens as f64 / cache_tokens).min(1.0);
-                    total += (-25.74 * p * p + 54.01 * p + 5.74).max(1.0);
+                    total += (-25.74 * p * p + 54.01 * p + 5.74).max(1.0) / decode_speedup;
                 }
             }
             Self::Fixed {
@@ -57,7 +58,7 @@ impl Timing {
                     total += prefill_ms;
                 }
                 if work.decodes > 0 {
-                    total += decode_ms;
+                    total += decode_ms / decode_speedup;
                 }
             }
         }
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn polynomial_matches_the_published_points() {
-        let ms = |work| Timing::Polynomial.pass_ms(work, 524_288.0);
+        let ms = |work| Timing::Polynomial.pass_ms(work, 524_288.0, 1.0);
         assert!((ms(work(8192, 0, 0)) - 169.137).abs() < 1e-3);
         assert!((ms(work(0, 1, 1024)) - 5.8454).abs() < 1e-3);
         assert_eq!(ms(work(0, 0, 0)), 0.0);
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn decode_depends_on_tokens_not_blocks_and_saturates() {
-        let ms = |context, cache| Timing::Polynomial.pass_ms(work(0, 4, context), cache);
+        let ms = |context, cache| Timing::Polynomial.pass_ms(work(0, 4, context), cache, 1.0);
         assert_eq!(ms(1024, 16_384.0), ms(2048, 32_768.0));
         assert_eq!(ms(20_000, 16_384.0), ms(16_384, 16_384.0));
     }
@@ -102,8 +103,9 @@ mod tests {
             prefill_ms: 10.0,
             decode_ms: 1.0,
         };
-        assert_eq!(fixed.pass_ms(work(100, 0, 0), 1.0), 10.0);
-        assert_eq!(fixed.pass_ms(work(0, 9, 900), 1.0), 1.0);
-        assert_eq!(fixed.pass_ms(work(5, 9, 900), 1.0), 11.0);
+        assert_eq!(fixed.pass_ms(work(100, 0, 0), 1.0, 1.0), 10.0);
+        assert_eq!(fixed.pass_ms(work(0, 9, 900), 1.0, 1.0), 1.0);
+        assert_eq!(fixed.pass_ms(work(5, 9, 900), 1.0, 1.0), 11.0);
+        assert_eq!(fixed.pass_ms(work(5, 9, 900), 1.0, 4.0), 10.25);
     }
 }
