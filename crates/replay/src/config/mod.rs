@@ -45,6 +45,9 @@ pub enum TraceFormat {
     MooncakeDelta,
     /// CSV with arrival, prompt length and output length; no prompts share a prefix.
     Azure,
+    /// JSON Lines, a conversation with tool calls on each; has no time stamps.
+    #[serde(alias = "applied_compute_agentic")]
+    AppliedComputeAgentic,
 }
 
 /// How to read the trace.
@@ -172,6 +175,21 @@ impl ReplayConfig {
         bounded_ms("stop.max_sim_time_ms", self.stop.max_sim_time_ms)?;
         bounded_ms("sla.ttft_ms", self.sla.ttft_ms)?;
         bounded_ms("sla.itl_ms", self.sla.itl_ms)
+    }
+}
+
+impl ReplayConfig {
+    /// Refuses a load that the trace cannot give; a trace can be inspected without one.
+    pub(crate) fn check_load(&self) -> Result<(), ConfigError> {
+        let timeless = self.trace.format == TraceFormat::AppliedComputeAgentic;
+        if timeless && self.load.concurrency.is_none() {
+            return Err(ConfigError::new(
+                "load.concurrency",
+                "conversations of applied-compute-agentic have no time stamps to start at",
+                "give --concurrency, the conversations in flight",
+            ));
+        }
+        Ok(())
     }
 }
 

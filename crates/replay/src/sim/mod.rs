@@ -60,6 +60,7 @@ pub fn replay(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome> {
     config.check()?;
+    config.check_load()?;
     Simulation::new(trace, config)?.run(watch)
 }
 

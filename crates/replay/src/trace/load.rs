@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use super::applied::Applied;
 use super::azure::Azure;
 use super::builder::Builder;
 use super::lines::{Lines, whole};
@@ -32,6 +33,7 @@ fn reader(config: &TraceConfig) -> Box<dyn Format> {
     match config.format {
         TraceFormat::Mooncake => Box::new(Mooncake::new(config.block_size, false)),
         TraceFormat::MooncakeDelta => Box::new(Mooncake::new(config.block_size, true)),
+        TraceFormat::AppliedComputeAgentic => Box::new(Applied::new(config.block_size)),
         TraceFormat::Azure => Box::new(Azure::new(config.block_size)),
     }
 }

@@ -1,5 +1,6 @@
 //! Traces: what arrives when, and which prompts share a prefix.
 
+mod applied;
 mod azure;
 mod builder;
 mod inspect;

@@ -35,7 +35,9 @@ def register(commands: Any) -> None:
         parser: argparse.ArgumentParser = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
         )
-        parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="plain, gzip or zstd")
+        parser.add_argument(
+            "traces", nargs="+", type=Path, metavar="TRACE", help="plain, gzip or zstd"
+        )
         arguments.add_options(parser, READING)
         if run is inspect:
             parser.add_argument(
