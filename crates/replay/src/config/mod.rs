@@ -309,6 +309,24 @@ mod tests {
     }
 
     #[test]
+    fn what_the_engine_does_not_model_is_refused() {
+        for (key, value) in [
+            ("backend", r#""sglang""#),
+            ("backend", r#""trtllm""#),
+            ("preemption_mode", r#""fifo""#),
+            ("prefill_schedule_interval", "2"),
+            ("prefill_decode_interval", "2"),
+            ("aic_nextn", "2"),
+        ] {
+            let text = format!(r#"{{"engine": {{"{key}": {value}}}}}"#);
+            let error = refused(&text);
+            assert!(error.setting.contains(key), "{error}");
+        }
+        let modelled = r#"{"engine": {"backend": "vllm"}}"#;
+        assert!(ReplayConfig::from_json(modelled).is_ok());
+    }
+
+    #[test]
     fn unknown_keys_and_wrong_types_are_refused() {
         assert_eq!(
             refused(r#"{"engine": {"block_size": -1}}"#).setting,
