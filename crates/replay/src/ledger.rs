@@ -42,6 +42,8 @@ pub struct Record {
     pub admissions: u32,
     /// The worker that got it.
     pub worker: u32,
+    /// The rank of that worker.
+    pub dp_rank: u32,
     /// Prefix blocks that the chosen worker held, as the router saw it.
     pub overlap_blocks: u32,
     /// The longest prefix that any worker held, as the router saw it.
@@ -66,6 +68,7 @@ impl Default for Record {
             max_reused: 0,
             admissions: 0,
             worker: 0,
+            dp_rank: 0,
             overlap_blocks: 0,
             best_overlap_blocks: 0,
             placed: NEVER,

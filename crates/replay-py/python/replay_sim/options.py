@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
     engine: Literal["vllm"]
     timing: str
     workers: int
+    dp_size: int
     router: Literal["round_robin", "kv_router"]
     speedup: float
     concurrency: int
@@ -164,6 +165,14 @@ OPTIONS = (
         convert=parse_timing,
     ),
     Option("workers", "cluster.workers", "cluster", "workers", int, "N"),
+    Option(
+        "dp_size",
+        "cluster.dp_size",
+        "cluster",
+        "data-parallel ranks of each worker; each has its own cache, and they step together",
+        int,
+        "N",
+    ),
     Option(
         "router",
         "router.policy",

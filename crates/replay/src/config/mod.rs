@@ -95,11 +95,17 @@ impl Default for LoadConfig {
 pub struct ClusterConfig {
     /// Workers that each do prefill and decode.
     pub workers: u32,
+    /// Data-parallel ranks of each worker. Each rank has an engine and a cache of its own; the
+    /// ranks of a worker step together, at the pace of the slowest.
+    pub dp_size: u32,
 }
 
 impl Default for ClusterConfig {
     fn default() -> Self {
-        Self { workers: 1 }
+        Self {
+            workers: 1,
+            dp_size: 1,
+        }
     }
 }
 
@@ -164,6 +170,7 @@ impl ReplayConfig {
                 "give --workers at least 1",
             ));
         }
+        at_least_one("cluster.dp_size", self.cluster.dp_size)?;
         positive("load.speedup", self.load.speedup)?;
         if self.load.concurrency == Some(0) {
             return Err(ConfigError::new(
@@ -288,6 +295,7 @@ mod tests {
                 "engine.decode_speedup_ratio",
             ),
             (r#"{"cluster": {"workers": 0}}"#, "cluster.workers"),
+            (r#"{"cluster": {"dp_size": 0}}"#, "cluster.dp_size"),
             (r#"{"load": {"speedup": 0}}"#, "load.speedup"),
             (r#"{"load": {"concurrency": 0}}"#, "load.concurrency"),
             (

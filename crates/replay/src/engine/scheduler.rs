@@ -53,7 +53,6 @@ pub struct PassEnd {
 #[derive(Clone, Copy, Debug)]
 struct Pass {
     start: Nanos,
-    end: Nanos,
     work: PassWork,
 }
 
@@ -94,11 +93,6 @@ impl Engine {
             fresh: Vec::new(),
             blocked: false,
         }
-    }
-
-    /// Whether a pass is running.
-    pub fn is_busy(&self) -> bool {
-        self.pass.is_some()
     }
 
     /// Cache changes since the last [`Engine::clear_events`].
@@ -168,17 +162,14 @@ impl Engine {
             self.config.decode_speedup_ratio,
         );
         let end = now.saturating_add(time::from_ms(ms / self.config.speedup_ratio));
-        self.pass = Some(Pass {
-            start: now,
-            end,
-            work,
-        });
+        self.pass = Some(Pass { start: now, work });
         Some(end)
     }
 
-    /// Ends the running pass: hands out tokens, frees what is complete.
-    pub fn finish_pass(&mut self, ledger: &mut Ledger, out: &mut PassEnd) {
-        let Some(Pass { start, end, work }) = self.pass.take() else {
+    /// Ends the running pass: hands out tokens, frees what is complete. `end` may be later than
+    /// [`Engine::start_pass`] said: ranks of one worker wait for the slowest.
+    pub fn finish_pass(&mut self, end: Nanos, ledger: &mut Ledger, out: &mut PassEnd) {
+        let Some(Pass { start, work }) = self.pass.take() else {
             return;
         };
         ledger.passes += 1;

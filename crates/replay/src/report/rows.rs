@@ -176,8 +176,8 @@ fn routing(config: &ReplayConfig, record: &Record) -> Routing {
         released_at_ms: queued.then(|| time::to_ms(record.placed)),
         queue_wait_ms: time::to_ms(record.placed - record.arrival),
         logical_worker_id: record.worker,
-        scheduler_id: record.worker,
-        dp_rank: 0,
+        scheduler_id: record.worker * config.cluster.dp_size + record.dp_rank,
+        dp_rank: record.dp_rank,
         reported_overlap_tokens: u64::from(record.overlap_blocks)
             * u64::from(config.engine.block_size),
         selected_overlap_blocks: seen(record.overlap_blocks),

@@ -180,7 +180,8 @@ impl Totals {
 
     fn resources(&self, config: &ReplayConfig) -> Vec<(&'static str, Figure)> {
         let worker_seconds = f64::from(config.cluster.workers) * self.duration_ms / 1e3;
-        let gpus = u64::from(config.engine.tensor_parallel_size);
+        let gpus =
+            u64::from(config.engine.tensor_parallel_size) * u64::from(config.cluster.dp_size);
         let ratio = |tokens: u64| match self.arrived_input {
             0 => Figure::Number(None),
             input => (tokens as f64 / input as f64).into(),

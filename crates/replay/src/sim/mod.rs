@@ -7,19 +7,19 @@
 mod hashes;
 mod load;
 mod placement;
+mod pool;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use crate::config::ReplayConfig;
-use crate::engine::{Engine, Job, PassEnd, Span};
+use crate::engine::{Job, PassEnd, Span};
 use crate::error::{Error, Result};
 use crate::ledger::{Ledger, Status};
 use crate::time::{self, Nanos};
 use crate::trace::Trace;
 use load::Load;
 use placement::{Placed, Placement};
+use pool::Pool;
 
 /// How far a replay is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +69,7 @@ struct Simulation<'a> {
     config: &'a ReplayConfig,
     load: Load,
     placement: Placement,
-    engines: Vec<Engine>,
-    /// Ends of running passes.
-    passes: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// Workers that may be able to start a pass now.
-    ready: Vec<u32>,
+    pool: Pool,
     ledger: Ledger,
     arrived: u64,
     ended: u64,
@@ -85,7 +81,6 @@ struct Simulation<'a> {
 
 impl<'a> Simulation<'a> {
     fn new(trace: &'a Trace, config: &'a ReplayConfig) -> Result<Self> {
-        let workers = config.cluster.workers;
         let placement = Placement::new(trace, config)?;
         let events = placement.wants_events();
         Ok(Self {
@@ -93,11 +88,7 @@ impl<'a> Simulation<'a> {
             config,
             load: Load::new(trace, &config.load),
             placement,
-            engines: (0..workers)
-                .map(|_| Engine::new(&config.engine, events))
-                .collect(),
-            passes: BinaryHeap::new(),
-            ready: Vec::new(),
+            pool: Pool::new(config, config.cluster.workers, events),
             ledger: Ledger::new(trace.requests.len()),
             arrived: 0,
             ended: 0,
@@ -130,7 +121,7 @@ impl<'a> Simulation<'a> {
             self.placement.advance(now, &mut self.placed)?;
             self.dispatch_placed(now)?;
             self.take_arrivals(now)?;
-            self.start_passes(now);
+            self.pool.start_passes(now, &mut self.ledger);
             events += 1;
             if events == EVENTS_PER_CALL {
                 events = 0;
@@ -163,32 +154,28 @@ impl<'a> Simulation<'a> {
     }
 
     fn next_time(&self) -> Option<Nanos> {
-        let pass = self.passes.peek().map(|&Reverse((end, _))| end);
         let arrival = self.load.next_time(self.trace);
-        [pass, arrival, self.placement.next_wakeup()]
+        [self.pool.next_end(), arrival, self.placement.next_wakeup()]
             .into_iter()
             .flatten()
             .min()
     }
 
     fn end_passes(&mut self, now: Nanos) -> Result<()> {
-        while let Some(&Reverse((end, worker))) = self.passes.peek() {
-            if end > now {
-                break;
+        while let Some((end, worker)) = self.pool.pop_ended(now) {
+            for at in self.pool.ranks(worker) {
+                let (ledger, pass) = (&mut self.ledger, &mut self.pass_end);
+                let engine = self.pool.finish(end, at, ledger, pass);
+                let (events, placed) = (engine.events(), &mut self.placed);
+                self.placement
+                    .pass_ended(self.trace, now, at, events, pass, placed)?;
+                engine.clear_events();
+                for request in self.pass_end.completed.drain(..) {
+                    self.ended += 1;
+                    self.load.ended(self.trace, request, now);
+                }
+                self.pass_end.prefilled.clear();
             }
-            self.passes.pop();
-            self.ready.push(worker);
-            let engine = &mut self.engines[worker as usize];
-            engine.finish_pass(&mut self.ledger, &mut self.pass_end);
-            let (events, pass) = (engine.events(), &self.pass_end);
-            self.placement
-                .pass_ended(self.trace, now, worker, events, pass, &mut self.placed)?;
-            engine.clear_events();
-            for request in self.pass_end.completed.drain(..) {
-                self.ended += 1;
-                self.load.ended(self.trace, request, now);
-            }
-            self.pass_end.prefilled.clear();
         }
         Ok(())
     }
@@ -222,13 +209,14 @@ impl<'a> Simulation<'a> {
     fn dispatch(&mut self, placed: Placed, now: Nanos) -> bool {
         let Placed {
             request,
-            worker,
+            at,
             overlap,
             best_overlap,
         } = placed;
         self.find_spans(request);
         let record = &mut self.ledger.records[request as usize];
-        record.worker = worker;
+        record.worker = at.worker_id;
+        record.dp_rank = at.dp_rank;
         record.placed = now;
         record.overlap_blocks = overlap;
         record.best_overlap_blocks = best_overlap;
@@ -240,11 +228,7 @@ impl<'a> Simulation<'a> {
             spans: &self.spans,
             tail: asked.tail,
         };
-        let engine = &mut self.engines[worker as usize];
-        let Err(refusal) = engine.submit(job) else {
-            if !engine.is_busy() {
-                self.ready.push(worker);
-            }
+        let Err(refusal) = self.pool.submit(at, job) else {
             return true;
         };
         record.status = Status::Rejected(refusal);
@@ -258,18 +242,5 @@ impl<'a> Simulation<'a> {
         let asked = &self.trace.requests[request as usize];
         let (prefixes, block_size) = (&self.trace.prefixes, self.config.engine.block_size);
         prefixes.spans(asked.leaf, asked.input, block_size, &mut self.spans);
-    }
-
-    fn start_passes(&mut self, now: Nanos) {
-        if self.ready.len() > 1 {
-            self.ready.sort_unstable();
-            self.ready.dedup();
-        }
-        for worker in self.ready.drain(..) {
-            let engine = &mut self.engines[worker as usize];
-            if let Some(end) = engine.start_pass(now, &mut self.ledger) {
-                self.passes.push(Reverse((end, worker)));
-            }
-        }
     }
 }

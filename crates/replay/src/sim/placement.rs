@@ -16,7 +16,7 @@ use crate::trace::Trace;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) request: u32,
-    pub(super) worker: u32,
+    pub(super) at: Candidate,
     /// Prefix blocks that the worker holds, as the router sees it.
     pub(super) overlap: u32,
     /// The longest prefix that any worker holds, as the router sees it.
@@ -26,15 +26,14 @@ pub(super) struct Placed {
 /// A placement policy and its state. Placements, also of requests that waited, go to `out`.
 #[derive(Debug)]
 pub(super) enum Placement {
-    RoundRobin { next: u32, workers: u32 },
+    RoundRobin(RoundRobin),
     Kv(Box<KvPlacement>),
 }
 
 impl Placement {
     pub(super) fn new(trace: &Trace, config: &ReplayConfig) -> Result<Self> {
-        let workers = config.cluster.workers;
         Ok(match config.router.policy {
-            RouterPolicy::RoundRobin => Self::RoundRobin { next: 0, workers },
+            RouterPolicy::RoundRobin => Self::RoundRobin(RoundRobin::new(config)),
             RouterPolicy::KvRouter => Self::Kv(Box::new(KvPlacement::new(trace, config)?)),
         })
     }
@@ -54,12 +53,10 @@ impl Placement {
         out: &mut Vec<Placed>,
     ) -> Result<()> {
         match self {
-            Self::RoundRobin { next, workers } => {
-                let worker = *next;
-                *next = (worker + 1) % *workers;
+            Self::RoundRobin(turn) => {
                 out.push(Placed {
                     request,
-                    worker,
+                    at: turn.next(),
                     overlap: 0,
                     best_overlap: 0,
                 });
@@ -78,7 +75,7 @@ impl Placement {
         out: &mut Vec<Placed>,
     ) -> Result<()> {
         match self {
-            Self::RoundRobin { .. } => Ok(()),
+            Self::RoundRobin(_) => Ok(()),
             Self::Kv(router) => router.dispatched(now, placed, accepted, out),
         }
     }
@@ -88,21 +85,21 @@ impl Placement {
         &mut self,
         trace: &Trace,
         now: Nanos,
-        worker: u32,
+        source: Candidate,
         events: &[CacheEvent],
         pass: &PassEnd,
         out: &mut Vec<Placed>,
     ) -> Result<()> {
         match self {
-            Self::RoundRobin { .. } => Ok(()),
-            Self::Kv(router) => router.pass_ended(trace, now, worker, events, pass, out),
+            Self::RoundRobin(_) => Ok(()),
+            Self::Kv(router) => router.pass_ended(trace, now, source, events, pass, out),
         }
     }
 
     /// When time alone changes something, at the earliest.
     pub(super) fn next_wakeup(&self) -> Option<Nanos> {
         match self {
-            Self::RoundRobin { .. } => None,
+            Self::RoundRobin(_) => None,
             Self::Kv(router) => router.core.next_wakeup_ms().map(|ms| {
                 let at = time::from_ms(ms);
                 // Never a hair before it: the clock would stand still.
@@ -114,9 +111,36 @@ impl Placement {
     /// Lets time pass.
     pub(super) fn advance(&mut self, now: Nanos, out: &mut Vec<Placed>) -> Result<()> {
         match self {
-            Self::RoundRobin { .. } => Ok(()),
+            Self::RoundRobin(_) => Ok(()),
             Self::Kv(router) => router.advance(now, out),
         }
+    }
+}
+
+/// Whose turn it is: first the workers in order, then the ranks of each.
+#[derive(Debug)]
+pub(super) struct RoundRobin {
+    next: Candidate,
+    workers: u32,
+    dp_size: u32,
+}
+
+impl RoundRobin {
+    fn new(config: &ReplayConfig) -> Self {
+        Self {
+            next: Candidate::new(0, 0),
+            workers: config.cluster.workers,
+            dp_size: config.cluster.dp_size,
+        }
+    }
+
+    fn next(&mut self) -> Candidate {
+        let at = self.next;
+        self.next.worker_id += 1;
+        if self.next.worker_id == self.workers {
+            self.next = Candidate::new(0, (at.dp_rank + 1) % self.dp_size);
+        }
+        at
     }
 }
 
@@ -135,7 +159,7 @@ impl KvPlacement {
             .map(|worker| WorkerConfig {
                 total_kv_blocks: Some(config.engine.num_gpu_blocks.into()),
                 max_num_batched_tokens: Some(config.engine.max_num_batched_tokens.into()),
-                ..WorkerConfig::new(worker, 1)
+                ..WorkerConfig::new(worker, config.cluster.dp_size)
             })
             .collect();
         let core = OfflineRouter::new(config.router_config(), &workers).map_err(|error| {
@@ -192,8 +216,7 @@ impl KvPlacement {
     ) -> Result<()> {
         let (now, id) = (time::to_ms(now), placed.request.into());
         let released = if accepted {
-            self.core
-                .dispatch_committed(now, id, Candidate::new(placed.worker, 0))
+            self.core.dispatch_committed(now, id, placed.at)
         } else {
             self.core.dispatch_aborted(now, id)
         };
@@ -205,12 +228,12 @@ impl KvPlacement {
         &mut self,
         trace: &Trace,
         now: Nanos,
-        worker: u32,
+        source: Candidate,
         events: &[CacheEvent],
         pass: &PassEnd,
         out: &mut Vec<Placed>,
     ) -> Result<()> {
-        let (now, source) = (time::to_ms(now), Candidate::new(worker, 0));
+        let now = time::to_ms(now);
         for event in events {
             // What no prompt can match, the router need not know.
             if event.node < FIRST_PRIVATE_NODE {
@@ -270,7 +293,7 @@ impl KvPlacement {
 fn take(out: &mut Vec<Placed>, decisions: &[Decision]) {
     out.extend(decisions.iter().map(|decision| Placed {
         request: decision.request_id as u32,
-        worker: decision.candidate.worker_id,
+        at: decision.candidate,
         overlap: decision.overlap_blocks,
         best_overlap: decision.best_available_overlap_blocks,
     }));
