@@ -241,3 +241,23 @@ def test_without_events_routes_are_remembered() -> None:
     assert overlaps == [0, 4, 0]
     with pytest.raises(kv_router.InvalidInputError, match="use_kv_events"):
         host.observe(5000.0, 0, 0, Cleared())
+
+
+def test_a_deprecated_parameter_warns_and_a_key_stays_secret() -> None:
+    with pytest.warns(DeprecationWarning, match="prefill_load_scale"):
+        config = RouterConfig(overlap_score_weight=0.0)
+    native = json.loads(router(config).config_json())
+    assert (native["prefill_load_scale"], native["overlap_score_credit"]) == (0.0, 0.0)
+    for key, refused in [(b"k" * 32, False), (b"k" * 31, True), (None, True)]:
+        config = RouterConfig(
+            router_tracking_hash="keyed-xxh3-v1",
+            router_tracking_key=key,
+            router_tracking_key_id="spring",
+        )
+        assert "kkk" not in repr(config)
+        if refused:
+            with pytest.raises(kv_router.InvalidInputError, match="router_tracking_key") as error:
+                router(config)
+            assert "kkk" not in str(error.value)
+        else:
+            assert "spring" in router(config).config_json()

@@ -1,11 +1,13 @@
 //! Configuration objects, which are dataclasses of `kv_router.config`.
 
 use kv_router::{
-    AffinityConfig, ClassConfig, Overrides, PolicyConfig, RouterConfig, SessionSpec, WorkerConfig,
+    AffinityConfig, ClassConfig, Overrides, PolicyConfig, RouterConfig, SessionSpec, TrackingKey,
+    WorkerConfig,
 };
 use pyo3::prelude::*;
 
 use crate::args::{Readable, invalid, read, read_choice, read_opt};
+use crate::errors::refuse;
 
 /// Attributes of an object, read by name.
 struct Fields<'a, 'py>(&'a Bound<'py, PyAny>, &'static str);
@@ -71,6 +73,16 @@ pub(crate) fn router(value: &Bound<'_, PyAny>) -> PyResult<RouterConfig> {
         overlap_score_credit: from.get("overlap_score_credit")?,
         overlap_score_credit_decay: from.get("overlap_score_credit_decay")?,
         prefill_load_scale: from.get("prefill_load_scale")?,
+        overlap_score_weight: from.opt("overlap_score_weight")?,
+        router_event_threads: from.get("router_event_threads")?,
+        router_tracking_hash: from.choice("router_tracking_hash")?,
+        router_tracking_key: from.nested("router_tracking_key", tracking_key)?,
+        router_tracking_key_id: from.opt("router_tracking_key_id")?,
+        conditional_disagg_enabled: from.get("conditional_disagg_enabled")?,
+        conditional_disagg_policy: from.choice("conditional_disagg_policy")?,
+        conditional_disagg_eff_isl_threshold: from.get("conditional_disagg_eff_isl_threshold")?,
+        conditional_disagg_eff_isl_ratio_threshold: from
+            .get("conditional_disagg_eff_isl_ratio_threshold")?,
         decode_active_request_weight: from.get("decode_active_request_weight")?,
         host_cache_hit_weight: from.get("host_cache_hit_weight")?,
         disk_cache_hit_weight: from.get("disk_cache_hit_weight")?,
@@ -93,6 +105,21 @@ pub(crate) fn router(value: &Bound<'_, PyAny>) -> PyResult<RouterConfig> {
         affinity: from.nested("affinity", affinity)?,
         evidence_limit: from.get("evidence_limit")?,
     })
+}
+
+fn tracking_key(value: &Bound<'_, PyAny>) -> PyResult<TrackingKey> {
+    // The value is a secret: the refusal does not show it.
+    let wrong = |_| {
+        let expected = "32 bytes, or None";
+        refuse(
+            value.py(),
+            "invalid_value",
+            "router_tracking_key",
+            "a secret",
+            expected,
+        )
+    };
+    value.extract().map(TrackingKey).map_err(wrong)
 }
 
 pub(crate) fn affinity(value: &Bound<'_, PyAny>) -> PyResult<AffinityConfig> {

@@ -15,15 +15,35 @@ pub const HASH_SEED: u64 = 1337;
 /// When `block_size` is 0.
 pub fn block_hashes(tokens: &[u32], block_size: usize, salt: Option<&str>) -> Vec<u64> {
     assert!(block_size > 0, "block_size is at least 1");
-    let mut bytes = vec![0u8; block_size * 4];
+    hash_each(tokens.chunks_exact(block_size), block_size, salt)
+}
+
+/// Hash of each block as Eagle engines name it: over the block and the one token behind it, so
+/// over windows of `block_size` + 1 tokens, `block_size` apart. A block whose window is not
+/// complete has no hash. For the rest as [`block_hashes`].
+///
+/// # Panics
+/// When `block_size` is 0.
+pub fn eagle_block_hashes(tokens: &[u32], block_size: usize, salt: Option<&str>) -> Vec<u64> {
+    assert!(block_size > 0, "block_size is at least 1");
+    let width = block_size.saturating_add(1);
+    hash_each(tokens.windows(width).step_by(block_size), width, salt)
+}
+
+/// Hashes of token windows that are all `width` long.
+fn hash_each<'a>(
+    windows: impl Iterator<Item = &'a [u32]>,
+    width: usize,
+    salt: Option<&str>,
+) -> Vec<u64> {
+    let mut bytes = vec![0u8; width * 4];
     if let Some(salt) = salt {
         bytes.extend_from_slice(&(salt.len() as u32).to_le_bytes());
         bytes.extend_from_slice(salt.as_bytes());
     }
-    tokens
-        .chunks_exact(block_size)
-        .map(|block| {
-            for (slot, token) in bytes.chunks_exact_mut(4).zip(block) {
+    windows
+        .map(|window| {
+            for (slot, token) in bytes.chunks_exact_mut(4).zip(window) {
                 slot.copy_from_slice(&token.to_le_bytes());
             }
             xxh3_64_with_seed(&bytes, HASH_SEED)
@@ -68,6 +88,17 @@ mod tests {
         assert_eq!(hashes.len(), 2);
         assert_eq!(hashes, block_hashes(&tokens[..32], 16, None));
         assert!(block_hashes(&tokens[..15], 16, None).is_empty());
+    }
+
+    #[test]
+    fn eagle_windows_hold_the_token_behind_the_block() {
+        let tokens: Vec<u32> = (0..9).collect();
+        let hashes = eagle_block_hashes(&tokens, 4, Some("a"));
+        let windows = [&tokens[0..5], &tokens[4..9]];
+        assert_eq!(hashes, windows.map(|w| block_hashes(w, 5, Some("a"))[0]));
+        assert_eq!(eagle_block_hashes(&tokens[..8], 4, Some("a")), hashes[..1]);
+        assert!(eagle_block_hashes(&tokens[..4], 4, None).is_empty());
+        assert!(eagle_block_hashes(&[], 1, None).is_empty());
     }
 
     #[test]

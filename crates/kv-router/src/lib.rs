@@ -61,11 +61,12 @@ pub use clock::MAX_CLOCK_MS;
 pub use command::{RequestSpec, SessionSpec};
 pub use config::{
     AffinityConfig, AffinityMode, ApproximateCachePolicy, BindingMode, ClassConfig,
-    DEFAULT_MAX_NUM_BATCHED_TOKENS, PolicyConfig, PrefillLoadModel, QueuePolicy, RouterConfig,
-    SharedCacheType, WorkerConfig, WorkerType,
+    ConditionalDisaggPolicy, DEFAULT_MAX_NUM_BATCHED_TOKENS, PolicyConfig, PrefillLoadModel,
+    QueuePolicy, RouterConfig, SharedCacheType, TrackingHash, TrackingKey, WorkerConfig,
+    WorkerType,
 };
 pub use error::{ErrorKind, RouterError};
-pub use hash::{HASH_SEED, block_hashes, sequence_hashes};
+pub use hash::{HASH_SEED, block_hashes, eagle_block_hashes, sequence_hashes};
 pub use index::{IndexCounters, KvEvent, OwnedBlock, RadixTree, StoredBlock};
 pub use router::{Evidence, EvidenceRow, OfflineRouter};
 pub use scheduler::{CandidateLoad, LocalScheduler, PotentialLoad};

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
@@ -83,6 +84,8 @@ class RouterConfig:
         overlap_score_credit: Blocks credited per block of device overlap.
         overlap_score_credit_decay: How fast the credit fades on candidates with more prefill load.
         prefill_load_scale: Weight of the prefill term of the cost.
+        overlap_score_weight: Deprecated name of ``prefill_load_scale``, refused beside one other
+            than 1; 0 also sets ``overlap_score_credit`` to 0.
         decode_active_request_weight: Blocks charged per active request.
         host_cache_hit_weight: Credit of a block in host memory.
         disk_cache_hit_weight: Credit of a block on disk.
@@ -92,12 +95,16 @@ class RouterConfig:
         router_temperature: 0 takes the cheapest candidate, above it draws from a softmax.
         use_kv_events: Whether overlap follows cache events; without them a candidate is taken to
             have what was routed to it.
+        router_event_threads: Threads that apply cache events: 1, the host's own.
         router_approximate_cache_policy: How routes are forgotten without cache events: ``ttl``
             after ``router_ttl_secs``, ``lru`` beyond a worker's ``total_kv_blocks``.
         router_ttl_secs: How long a route is remembered without cache events, s; > 0.
         router_predicted_ttl_secs: With cache events: how long a candidate is also taken to have
             what was routed to it, s; > 0; None: not at all.
         router_track_active_blocks: Whether active blocks are tracked.
+        router_tracking_hash: How the load names active blocks; no placement depends on it.
+        router_tracking_key: The key of ``keyed-xxh3-v1``, 32 bytes; never shown.
+        router_tracking_key_id: Which key that is.
         router_track_output_blocks: Whether output blocks are tracked.
         router_assume_kv_reuse: Whether equal prompt blocks of active requests count once.
         router_track_prefill_tokens: Whether prompt load is tracked.
@@ -109,6 +116,10 @@ class RouterConfig:
         router_policy_config: Policy classes.
         wspt_max_wait_ms: A WSPT waiter that waited this long goes ahead of all younger ones of
             its strict priority, ms; > 0.
+        conditional_disagg_enabled: Whether requests may bypass the prefill pool.
+        conditional_disagg_policy: By which rule.
+        conditional_disagg_eff_isl_threshold: Uncached tokens below which a request may bypass it.
+        conditional_disagg_eff_isl_ratio_threshold: Uncached share of the prompt below which it may.
         affinity: Session affinity; None: none.
         evidence_limit: Latest decisions kept for the evidence.
     """
@@ -119,6 +130,7 @@ class RouterConfig:
     overlap_score_credit: float = 1.0
     overlap_score_credit_decay: float = 0.0
     prefill_load_scale: float = 1.0
+    overlap_score_weight: float | None = None
     decode_active_request_weight: float = 0.0
     host_cache_hit_weight: float = 0.75
     disk_cache_hit_weight: float = 0.25
@@ -126,10 +138,14 @@ class RouterConfig:
     shared_cache_type: Literal["none", "hicache"] = "none"
     router_temperature: float = 0.0
     use_kv_events: bool = True
+    router_event_threads: int = 1
     router_approximate_cache_policy: Literal["ttl", "lru"] = "ttl"
     router_ttl_secs: float = 120.0
     router_predicted_ttl_secs: float | None = None
     router_track_active_blocks: bool = True
+    router_tracking_hash: Literal["public-xxh3-v1", "keyed-xxh3-v1"] = "public-xxh3-v1"
+    router_tracking_key: bytes | None = field(default=None, repr=False)
+    router_tracking_key_id: str | None = None
     router_track_output_blocks: bool = False
     router_assume_kv_reuse: bool = True
     router_track_prefill_tokens: bool = True
@@ -138,8 +154,18 @@ class RouterConfig:
     router_queue_policy: Literal["fcfs", "lcfs", "wspt"] = "fcfs"
     router_policy_config: PolicyConfig | None = None
     wspt_max_wait_ms: float = 30_000.0
+    conditional_disagg_enabled: bool = False
+    conditional_disagg_policy: Literal["isl_bounding"] = "isl_bounding"
+    conditional_disagg_eff_isl_threshold: int = 2048
+    conditional_disagg_eff_isl_ratio_threshold: float = 0.7
     affinity: AffinityConfig | None = None
     evidence_limit: int = 4096
+
+    def __post_init__(self) -> None:
+        """Warn about a deprecated name."""
+        if self.overlap_score_weight is not None:
+            text = "overlap_score_weight is deprecated: use prefill_load_scale"
+            warnings.warn(text, DeprecationWarning, stacklevel=3)
 
     def for_prefill_pool(self) -> RouterConfig:
         """This configuration for a prefill pool: only prompt work counts."""

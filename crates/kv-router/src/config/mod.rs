@@ -2,12 +2,15 @@
 
 mod classes;
 mod roles;
+mod tracking;
 mod validate;
 
 use serde::{Deserialize, Serialize};
 
 use crate::types::{DpRank, WorkerId};
 pub use classes::{ClassConfig, PolicyConfig, QueuePolicy};
+pub use roles::ConditionalDisaggPolicy;
+pub use tracking::{TrackingHash, TrackingKey};
 pub(crate) use validate::{non_negative, validate_finite, validate_max_entries, validate_ttl};
 
 /// `max_num_batched_tokens` of a worker that does not publish one.
@@ -29,6 +32,10 @@ pub struct RouterConfig {
     pub overlap_score_credit_decay: f64,
     /// Weight of the prefill term; finite, >= 0. Default 1.
     pub prefill_load_scale: f64,
+    /// Deprecated name of `prefill_load_scale`, which stays 1 beside it; 0 also sets
+    /// `overlap_score_credit` to 0. Default none.
+    #[serde(skip_serializing)]
+    pub overlap_score_weight: Option<f64>,
     /// Blocks charged per active request; finite, >= 0. Default 0.
     pub decode_active_request_weight: f64,
     /// Credit of a block in host memory; finite, >= 0. Default 0.75.
@@ -45,6 +52,9 @@ pub struct RouterConfig {
     /// Whether overlap follows cache events. Without them a candidate is taken to have what was
     /// routed to it (see `router_approximate_cache_policy`). Default true.
     pub use_kv_events: bool,
+    /// Threads that apply cache events. 1, the default, is the only value: the host's own thread
+    /// applies each event in its call, so that equal calls give equal answers.
+    pub router_event_threads: u32,
     /// How routes are forgotten without cache events. Default ttl.
     pub router_approximate_cache_policy: ApproximateCachePolicy,
     /// How long a route is remembered without cache events, s; > 0. Default 120.
@@ -54,6 +64,13 @@ pub struct RouterConfig {
     pub router_predicted_ttl_secs: Option<f64>,
     /// Whether active blocks are tracked; without them the decode term is 0. Default true.
     pub router_track_active_blocks: bool,
+    /// How active blocks are named. Default public.
+    pub router_tracking_hash: TrackingHash,
+    /// The key of keyed names. Default none.
+    #[serde(skip_serializing)]
+    pub router_tracking_key: Option<TrackingKey>,
+    /// Which key that is; it shows where the key does not. Default none.
+    pub router_tracking_key_id: Option<String>,
     /// Whether output blocks are tracked. Default false.
     pub router_track_output_blocks: bool,
     /// Whether equal prompt blocks of active requests count once. Default true.
@@ -72,6 +89,15 @@ pub struct RouterConfig {
     /// A WSPT waiter that waited this long goes ahead of all younger ones of its strict priority,
     /// ms; > 0. Default 30,000.
     pub wspt_max_wait_ms: f64,
+    /// Whether requests may bypass the prefill pool (see [`RouterConfig::bypasses_prefill_pool`]).
+    /// Default false.
+    pub conditional_disagg_enabled: bool,
+    /// By which rule. Default ISL bounding.
+    pub conditional_disagg_policy: ConditionalDisaggPolicy,
+    /// Uncached prompt tokens below which a request may bypass. Default 2,048.
+    pub conditional_disagg_eff_isl_threshold: u64,
+    /// Share of uncached prompt tokens below which it may; finite, >= 0. Default 0.7.
+    pub conditional_disagg_eff_isl_ratio_threshold: f64,
     /// Session affinity. Default none.
     pub affinity: Option<AffinityConfig>,
     /// Decisions kept for the evidence, the latest ones. Default 4,096.
@@ -87,6 +113,7 @@ impl Default for RouterConfig {
             overlap_score_credit: 1.0,
             overlap_score_credit_decay: 0.0,
             prefill_load_scale: 1.0,
+            overlap_score_weight: None,
             decode_active_request_weight: 0.0,
             host_cache_hit_weight: 0.75,
             disk_cache_hit_weight: 0.25,
@@ -94,10 +121,14 @@ impl Default for RouterConfig {
             shared_cache_type: SharedCacheType::None,
             router_temperature: 0.0,
             use_kv_events: true,
+            router_event_threads: 1,
             router_approximate_cache_policy: ApproximateCachePolicy::Ttl,
             router_ttl_secs: 120.0,
             router_predicted_ttl_secs: None,
             router_track_active_blocks: true,
+            router_tracking_hash: TrackingHash::PublicXxh3V1,
+            router_tracking_key: None,
+            router_tracking_key_id: None,
             router_track_output_blocks: false,
             router_assume_kv_reuse: true,
             router_track_prefill_tokens: true,
@@ -106,6 +137,10 @@ impl Default for RouterConfig {
             router_queue_policy: QueuePolicy::Fcfs,
             router_policy_config: None,
             wspt_max_wait_ms: 30_000.0,
+            conditional_disagg_enabled: false,
+            conditional_disagg_policy: ConditionalDisaggPolicy::IslBounding,
+            conditional_disagg_eff_isl_threshold: 2048,
+            conditional_disagg_eff_isl_ratio_threshold: 0.7,
             affinity: None,
             evidence_limit: 4096,
         }
@@ -128,6 +163,17 @@ impl RouterConfig {
             ApproximateCachePolicy::Ttl => (now_ms + self.router_ttl_secs * 1000.0, None),
             ApproximateCachePolicy::Lru => (f64::INFINITY, total_kv_blocks),
         })
+    }
+
+    /// The configuration with deprecated names replaced.
+    pub(crate) fn resolved(mut self) -> Self {
+        if let Some(weight) = self.overlap_score_weight.take() {
+            self.prefill_load_scale = weight;
+            if weight == 0.0 {
+                self.overlap_score_credit = 0.0;
+            }
+        }
+        self
     }
 
     /// The modelled duration of a prefill that the load model works with.

@@ -1,6 +1,18 @@
-//! Settings of the two pools of a disaggregated deployment.
+//! Settings of the two pools of a disaggregated deployment, and which requests need only one.
+
+use serde::{Deserialize, Serialize};
 
 use super::{PrefillLoadModel, RouterConfig, WorkerType};
+
+/// Rules by which a request may bypass the prefill pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConditionalDisaggPolicy {
+    /// When little of the prompt is left to compute: fewer tokens than the threshold, and a
+    /// smaller share of the prompt than the ratio.
+    #[default]
+    IslBounding,
+}
 
 impl RouterConfig {
     /// This configuration for a prefill pool: only prompt work counts, active blocks do not.
@@ -32,5 +44,20 @@ impl RouterConfig {
             router_assume_kv_reuse: true,
             ..self.for_decode_pool()
         }
+    }
+
+    /// Whether a request may bypass the prefill pool: its decode worker, which holds
+    /// `cached_tokens` of its `isl_tokens` prompt tokens, then computes the rest. Never without
+    /// `conditional_disagg_enabled`.
+    pub fn bypasses_prefill_pool(&self, isl_tokens: u32, cached_tokens: u32) -> bool {
+        let uncached = isl_tokens.saturating_sub(cached_tokens);
+        let few = match self.conditional_disagg_policy {
+            ConditionalDisaggPolicy::IslBounding => {
+                let share = self.conditional_disagg_eff_isl_ratio_threshold;
+                u64::from(uncached) < self.conditional_disagg_eff_isl_threshold
+                    && f64::from(uncached) < share * f64::from(isl_tokens)
+            }
+        };
+        self.conditional_disagg_enabled && few
     }
 }

@@ -60,6 +60,11 @@ impl RouterConfig {
                 "shared_cache_multiplier",
                 optional(self.shared_cache_multiplier),
             ),
+            ("overlap_score_weight", optional(self.overlap_score_weight)),
+            (
+                "conditional_disagg_eff_isl_ratio_threshold",
+                self.conditional_disagg_eff_isl_ratio_threshold,
+            ),
             ("router_temperature", self.router_temperature),
             (
                 "router_queue_threshold",
@@ -68,6 +73,21 @@ impl RouterConfig {
         ] {
             non_negative(field, value)?;
         }
+        if let Some(weight) = self.overlap_score_weight
+            && self.prefill_load_scale != 1.0
+        {
+            let expected = "none beside prefill_load_scale, of which it is a deprecated name";
+            return Err(invalid("overlap_score_weight", weight, expected));
+        }
+        if self.router_event_threads != 1 {
+            return Err(RouterError::new(
+                ErrorKind::Unsupported,
+                "router_event_threads",
+                self.router_event_threads,
+                "1: the host's own thread applies the events",
+            ));
+        }
+        self.check_tracking()?;
         positive("wspt_max_wait_ms", self.wspt_max_wait_ms)?;
         positive("router_ttl_secs", self.router_ttl_secs)?;
         if let Some(secs) = self.router_predicted_ttl_secs {

@@ -62,7 +62,7 @@ impl LocalScheduler {
         let (mut holder, mut private_blocks) = (None, 0);
         if config.router_track_active_blocks && !request.chain.is_empty() {
             if request.assumes_reuse(config) {
-                holder = Some(member.prompt.add(&request.chain, f64::INFINITY));
+                holder = Some(member.prompt.add(&request.tracked, f64::INFINITY));
             } else {
                 private_blocks = request.chain.len() as u64;
                 member.private_blocks += Weight::FULL.times(private_blocks);

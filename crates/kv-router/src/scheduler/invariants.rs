@@ -14,7 +14,7 @@ impl LocalScheduler {
             *requests.entry(booking.candidate).or_insert(0) += 1;
             if self.config.router_track_active_blocks && booking.request.assumes_reuse(&self.config)
             {
-                let chain = booking.request.chain.iter();
+                let chain = booking.request.tracked.iter();
                 shared.entry(booking.candidate).or_default().extend(chain);
             }
         }

@@ -61,6 +61,7 @@ impl LocalScheduler {
     /// `InvalidValue`, `Unsupported`: the first parameter that is wrong; `DuplicateWorker`.
     pub fn new(config: RouterConfig, workers: &[WorkerConfig]) -> Result<Self, RouterError> {
         config.validate()?;
+        let config = config.resolved();
         let mut fleet = Fleet::default();
         for worker in workers {
             worker.suits(&config)?;

@@ -13,6 +13,8 @@ pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) isl_tokens: u32,
     pub(crate) chain: Arc<[u64]>,
+    /// Names under which the load tracks the blocks of the chain.
+    pub(crate) tracked: Arc<[u64]>,
     pub(crate) priority_jump: f64,
     pub(crate) strict_priority: i32,
     pub(crate) due_ms: Option<f64>,
@@ -84,10 +86,12 @@ impl Request {
             .collect();
         required_taints.sort_unstable();
         let preferred_taints = from.preferred_taints.iter();
+        let chain: Arc<[u64]> = from.sequence_hashes.into();
         Ok(Self {
             id: from.request_id,
             isl_tokens: from.isl_tokens,
-            chain: from.sequence_hashes.into(),
+            tracked: config.tracked(&chain),
+            chain,
             priority_jump: from.priority_jump,
             strict_priority: from.strict_priority,
             due_ms: from.due_ms,

@@ -183,7 +183,7 @@ pub(crate) fn potential_blocks(config: &RouterConfig, member: &Member, request: 
         return 0;
     }
     let shared = match request.assumes_reuse(config) {
-        true => member.prompt.shared(&request.chain),
+        true => member.prompt.shared(&request.tracked),
         false => 0,
     };
     member.active_blocks() + (request.chain.len() - shared) as u64
