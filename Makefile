@@ -33,7 +33,7 @@ test: check lint images rust smoke ## everything that CI runs
 	@.venv/bin/pytest
 
 lock: setup ## refresh every lock
-	@$(HARNESS) pins lock && $(HARNESS) images lock-bases
+	@$(HARNESS) pins lock && $(HARNESS) images lock-bases && $(HARNESS) pins lock --record
 
 bench: images ## measure, as ratios
 	@.venv/bin/python tests/bench

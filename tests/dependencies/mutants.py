@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.pins import config
+from harness.pins import config, record
 from harness.pins.check import check
 from harness.pins.compare import Judgement, judge_all
 from harness.pins.findings import Finding
@@ -67,6 +67,12 @@ def locked(repository: Repository, *paths: str) -> Iterator[Mutant]:
             yield mutate(judgement)
 
 
+def recorded(repository: Repository) -> Iterator[Mutant]:
+    """Yield a mutant of every value that no pin decides and pins.sum records."""
+    for _, judgement in record.recorded(judge_all(repository)):
+        yield mutate(judgement)
+
+
 def mutate(judgement: Judgement) -> Mutant:
     """Change the value where it stands to one of the same kind that no pin has."""
     span = judgement.at.span
@@ -89,6 +95,8 @@ def changed(old: str, aspect: str) -> str:
         return (match[1] or "") + ("f" if body[0] != "f" else "e") * len(body)
     if match := re.fullmatch(r"py3(\d+)", old):
         return "py399"
+    if not re.search(r"\d", old):
+        return f"{old}987"
     return re.sub(r"\d+", "987", old, count=1)
 
 

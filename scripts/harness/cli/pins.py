@@ -50,6 +50,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
     lock = _add(commands, "lock", _lock, "compile deps/*.in and refresh Cargo.lock (network)")
     lock.add_argument("--upgrade", action="store_true", help="take the newest versions allowed")
+    lock.add_argument(
+        "--record", action="store_true", help="only write down what is locked now (offline)"
+    )
 
 
 def _add(
@@ -183,13 +186,16 @@ def _discover(arguments: argparse.Namespace) -> int:
 
 
 def _lock(arguments: argparse.Namespace) -> int:
-    from harness.pins.lock import lock
+    from harness.pins.lock import lock, write_record
 
-    lock(_repository(arguments), upgrade=arguments.upgrade)
+    if not arguments.record:
+        lock(_repository(arguments), upgrade=arguments.upgrade)
+    write_record(_repository(arguments), new=arguments.record)
     return ExitCode.OK
 
 
 def _lock_now(arguments: argparse.Namespace) -> None:
-    from harness.pins.lock import lock
+    from harness.pins.lock import lock, write_record
 
     lock(_repository(arguments))
+    write_record(_repository(arguments))

@@ -47,6 +47,7 @@ NAMES = (
     "lossy_number",
     "missing_file",
     "retired_name",
+    "off_record",
     "include_cycle",
     "unknown_revision",
     "unreadable",

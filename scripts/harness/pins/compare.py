@@ -32,6 +32,8 @@ FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
 _SHORT = re.compile(r"[0-9a-f]{7,39}", re.IGNORECASE)
 _IMAGE = re.compile(r"(?P<name>[^\s@]*?[^\s@/:])(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>\S+))?")
 _URL = re.compile(r"(?P<lead>[a-z+]+://[^/]*/|[^:/]+:/?)(?P<path>.+?)(?P<tail>(?:\.git)?/?)")
+# `cuda>=13.0`, as NVIDIA_REQUIRE_CUDA has it.
+_CONSTRAINT = re.compile(r"[a-z]+((?:[<>]=?|[=!]=)[\d.]+)")
 _CHANNELS = frozenset({"stable", "beta", "nightly", "latest", "edge", "main", "master", "head"})
 
 
@@ -289,6 +291,10 @@ def _value(case: _Case, claim: Claim, pin: Pin) -> Judgement:
     image = _IMAGE.fullmatch(text)
     if image is not None and image_id(image["name"]) in map(image_id, pin.images):
         return _image_value(case, claim, pin, image)
+    wanted = _CONSTRAINT.fullmatch(text)
+    if wanted is not None and pin.version is not None:
+        good = versions.admits(wanted[1], pin.version.text)
+        return case.result("version", "agrees" if good else "excluded", pin.version.text)
     # Seven digits and more are a revision cut short rather than a version.
     parsed = versions.parse(text) if not re.match(r"\d{7}", text) else None
     if pin.revision is not None and (pin.version is None or parsed is None):

@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.console import note, step
 from harness.errors import ToolError
 from harness.files import write_atomically
+from harness.pins import record
 from harness.pins.repository import Repository
 from harness.pins.tokens import RequirementFile
 from harness.process import run
@@ -66,6 +67,19 @@ def lock(repository: Repository, *, upgrade: bool = False) -> None:
         _compile(repository.root, source, target, upgrade)
     for path in locks:
         _refresh(repository.root, path, upgrade)
+
+
+def write_record(repository: Repository, *, new: bool = False) -> None:
+    """Write pins.sum anew where the repository keeps one, or where it is to begin (`new`)."""
+    path = record.path_of(repository.pins)
+    file = repository.root / path
+    if new or file.is_file():
+        step(path)
+        text = record.render(repository)
+        changed = not file.is_file() or file.read_text("utf-8") != text
+        if changed:
+            write_atomically(file, text)
+        note("changed" if changed else "unchanged")
 
 
 def _compile(root: Path, source: str, target: str, upgrade: bool) -> None:

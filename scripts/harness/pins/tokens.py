@@ -13,8 +13,9 @@ from typing import Literal
 from harness.pins.text import UNRESOLVED, Document, Located, Span
 
 Kind = Literal[
-    "crate", "distribution", "image", "build-arg", "label", "action", "toolchain", "repository"
-]
+    "crate", "distribution", "image", "build-arg", "label", "action", "toolchain", "repository",
+    "package",
+]  # fmt: skip
 # exact: one version; range: a requirement; tag: an image tag or another version by prefix;
 # floor: a least version; revision: a git reference; digest: a content id; value: a build argument,
 # whose meaning depends on its pin; url: the place of a repository; name: a mention without value.
@@ -49,6 +50,8 @@ class Claim:
     derived: bool = False
     # The whole image tag, of which `at` is the version.
     tag: str = ""
+    # What belongs to the value and to no other: hashes, source, dependencies of a lock's entry.
+    content: str = ""
 
     @property
     def text(self) -> str:

@@ -42,6 +42,7 @@ PATHS = {
     "dotenv": ".env",
     "script": "x.sh",
     "makefile": "Makefile",
+    "debian": "debian.lock",
 }
 SEEDS: dict[str, list[bytes]] = {name: [] for name in PATHS}
 for _case in load_cases(CASES):

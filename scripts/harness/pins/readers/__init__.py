@@ -31,8 +31,11 @@ PATHS = {
     # Other .txt and .in files are looked into: the name of an included file may say nothing.
     "requirements": r".*\.(?:txt|in)",
     "dotenv": r"(?:.*/)?(?:\.env(?:\.[^/]*)?|[^/]*\.env)",
-    "script": r".*\.(?:sh|bash)",
+    # A hook has no ending: its first line tells.
+    "script": r".*\.(?:sh|bash)|(?:.*/)?(?:hooks|scripts|bin)/[^./]+",
     "makefile": r"(?:.*/)?(?:GNUm|M|m)akefile|.*\.mk",
+    # Looked into as well.
+    "debian": r".*\.(?:lock|toml)",
 }
 _ROUTE = re.compile("|".join(f"(?P<{name}>{path})" for name, path in PATHS.items()))
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)

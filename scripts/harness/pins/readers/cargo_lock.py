@@ -31,7 +31,7 @@ def read(reading: Reading) -> None:
         _package(reading, package, checksummed)
     for package in root.tables("package"):
         for dependency in package.strings("dependencies"):
-            _dependency(reading, dependency, checksummed)
+            _dependency(reading, package, dependency, checksummed)
     for unused in root.table("patch").tables("unused"):
         name = unused.string("name")
         if name is not None:
@@ -56,13 +56,16 @@ def _package(reading: Reading, package: toml.Table, checksummed: set[tuple[str, 
             revision = document.located(source.group(git, 3)) if git[3] else None
             _source(reading, crate, source, git)
     locked = "a registry package: its checksum belongs to the version"
+    checksum = package.string("checksum")
+    needs = sorted(text.text.split(" ")[0] for text in package.strings("dependencies"))
+    parts = [source.text if source else "", checksum.text if checksum else "", *needs]
     if kind in ("registry", "other"):
         checksummed.add((crate, version.text))
     located = document.located(version)
     reading.claims.append(
         Claim(
             "crate", crate, "exact", located, "lock entry", "semver", derived=True,
-            locked=locked if kind in ("registry", "other") else None,
+            locked=locked if kind in ("registry", "other") else None, content=" ".join(parts),
         )
     )  # fmt: skip
     reading.facts.append(
@@ -86,7 +89,9 @@ def _source(reading: Reading, crate: str, source: Traced, git: re.Match[str]) ->
             )  # fmt: skip
 
 
-def _dependency(reading: Reading, text: Traced, checksummed: set[tuple[str, str]]) -> None:
+def _dependency(
+    reading: Reading, package: toml.Table, text: Traced, checksummed: set[tuple[str, str]]
+) -> None:
     """Read `name version (source)`, the long form that an ambiguous name needs."""
     match = _DEPENDENCY.fullmatch(text.text)
     if match is None or not match[2]:
@@ -95,9 +100,13 @@ def _dependency(reading: Reading, text: Traced, checksummed: set[tuple[str, str]
     version = reading.document.located(text.group(match, 2))
     locked = "a registry package" if (crate, match[2]) in checksummed else None
     how = "lock dependency"
+    parent = package.string("name")
     reading.claims.append(
-        Claim("crate", crate, "exact", version, how, "semver", derived=True, locked=locked)
-    )
+        Claim(
+            "crate", crate, "exact", version, how, "semver", derived=True, locked=locked,
+            content=parent.text if parent is not None else "",
+        )
+    )  # fmt: skip
     git = _GIT.fullmatch(match[3] or "")
     if git is not None:
         _source(reading, crate, text.group(match, 3), git)

@@ -111,7 +111,7 @@ def requirement_claims(
     scope: str | None = None,
     locked: str | None = None,
     via: tuple[str, ...] = (),
-    hashed: bool = False,
+    hashes: tuple[str, ...] = (),
 ) -> bool:
     """Add the claims of one Python requirement; False where the text is none."""
     source = source.strip()
@@ -126,8 +126,8 @@ def requirement_claims(
     name = distribution_id(parsed.name.text)
     reading.facts.append(
         Requirement(
-            name, document.located(parsed.name), parsed.specifier.text, parsed.marker, hashed,
-            parsed.url is not None, via,
+            name, document.located(parsed.name), parsed.specifier.text, parsed.marker,
+            bool(hashes), parsed.url is not None, via,
         )
     )  # fmt: skip
     if parsed.url is not None:
@@ -143,7 +143,7 @@ def requirement_claims(
     reading.claims.append(
         Claim(
             "distribution", name, aspect, document.located(value), how, "pep440", locked=locked,
-            scope=scope, marker=parsed.marker, derived=bool(via),
+            scope=scope, marker=parsed.marker, derived=bool(via), content=" ".join(sorted(hashes)),
         )
     )  # fmt: skip
     return True

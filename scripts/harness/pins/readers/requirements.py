@@ -170,7 +170,7 @@ def _line(
     locked = "a hash-locked line: its hashes belong to the version" if hashes else None
     known = common.requirement_claims(
         reading, line, "requirement", scope=document.path, locked=locked, via=via,
-        hashed=bool(hashes),
+        hashes=tuple(match[1] for match in hashes),
     )  # fmt: skip
     if not known and UNRESOLVED not in line.text and not re.match(r"[./\w-]*/|\.", line.text):
         message = f"{line.text!r} is no requirement"

@@ -80,7 +80,7 @@ def _input(reading: Reading, key: tuple[str, str], value: Traced) -> None:
         kind = _TOOLCHAINS[key]
         if re.match(r"[<>=~^]|pypy|graalpy", value.text):
             return
-        toolchain.add(reading, kind, value, how)  # type: ignore[arg-type]
+        toolchain.add(reading, kind, value, how)
     elif key in _DISTRIBUTIONS:
         at = reading.document.located(value)
         distribution = _DISTRIBUTIONS[key]

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from harness.pins.readers import common, toolchain
+from harness.pins.readers import common, debian, toolchain
 from harness.pins.readers.git_checkouts import Checkouts
 from harness.pins.shell import Command
 from harness.pins.text import UNRESOLVED, Traced
@@ -39,6 +39,7 @@ _CARGO_VALUES = frozenset(
 )  # fmt: skip
 _PIP = re.compile(r"pip(?:\d(?:\.\d+)?)?|pip-\d.*")
 _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
+_INTERPRETER = re.compile(r"(?:(?<=/)|^)(?:python|config-)(\d+\.\d+)(?=[/-]|$)")
 _VERBS = ("install", "download", "wheel")
 
 
@@ -68,12 +69,34 @@ def read_commands(
             _cargo(reading, words, how)
         elif program in ("rustup", "rustc"):
             _rustup(reading, words, how)
+        elif program in ("apt-get", "apt"):
+            for package in _apt(words):
+                debian.add_word(reading, package, f"{how} {program}")
         elif words:
             for requirement in _requirements(words, program):
                 common.requirement_claims(reading, requirement, f"{how} {program}")
         _options(reading, words, how)
+        _interpreters(reading, command, how)
     if checkouts is None:
         git.finish()
+
+
+def _apt(words: list[Traced]) -> Iterator[Traced]:
+    """Yield the packages that `apt-get install` names."""
+    rest = [word for word in words[1:] if not word.text.startswith("-")]
+    verb = next((i for i, word in enumerate(rest) if word.text == "install"), None)
+    if verb is not None:
+        yield from rest[verb + 1 :]
+
+
+def _interpreters(reading: Reading, command: Command, how: str) -> None:
+    """`/usr/lib/python3.11/…`: a path goes stale with the interpreter that it belongs to."""
+    values = [value for _, value in command.assignments]
+    for word in (*command.words, *values):
+        if command.program != "ln" and "/" not in word.text:
+            continue
+        for match in _INTERPRETER.finditer(word.text):
+            toolchain.add(reading, "python", word.group(match, 1), f"{how} interpreter path")
 
 
 def _requirements(words: list[Traced], program: str) -> Iterator[Traced]:

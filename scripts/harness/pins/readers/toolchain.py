@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from harness.pins import toml
 from harness.pins.text import Traced
@@ -24,7 +23,7 @@ def read(reading: Reading) -> None:
         return
     if name == ".tool-versions":
         for match in re.finditer(r"^[ \t]*(rust|python)[ \t]+(\S+)", document.text, re.MULTILINE):
-            add(reading, match[1], document.traced(*match.span(2)), name)  # type: ignore[arg-type]
+            add(reading, match[1], document.traced(*match.span(2)), name)
         return
     legacy = name == "rust-toolchain"
     if legacy and "[" not in document.text:
@@ -46,12 +45,16 @@ def _python(reading: Reading, text: Traced) -> None:
         reading.facts.append(ToolchainFile("python", reading.document.located(text)))
 
 
-def add(reading: Reading, name: Literal["rust", "python"], channel: Traced, how: str) -> None:
-    """Add the claim of a toolchain channel, without a host triple."""
+def add(
+    reading: Reading, name: str, channel: Traced, how: str, *, by_hand: str | None = None
+) -> None:
+    """Add the claim of a channel of rust or python, without a host triple."""
     channel = channel.strip()
     host = _HOST.search(channel.text) if name == "rust" else None
     if host is not None:
         channel = channel[: host.start()]
     if channel.text:
         at = reading.document.located(channel)
-        reading.claims.append(Claim("toolchain", name, "tag", at, how, tag=channel.text))
+        reading.claims.append(
+            Claim("toolchain", name, "tag", at, how, tag=channel.text, by_hand=by_hand)
+        )

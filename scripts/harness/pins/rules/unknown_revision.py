@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.pins.findings import Finding, finding
+from harness.pins.record import path_of
 from harness.pins.rules import Context
 from harness.pins.scan import revisions
 from harness.pins.text import Document, Span
@@ -30,7 +31,7 @@ def check(context: Context) -> Iterator[Finding]:
         known |= {pins.source.revision.text, pins.source.tree.text}
     reported = {(f.file, f.span.start) for f in context.findings if f.span is not None}
     for path, data in context.repository.texts():
-        if path == pins.document.path:
+        if path in (pins.document.path, path_of(pins)):
             continue
         document = None
         count = 0
