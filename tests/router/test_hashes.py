@@ -54,6 +54,12 @@ def test_sequence_hashes_take_buffers() -> None:
     assert kv_router.sequence_hashes(array("Q", hashes)) == chain
 
 
+def test_eagle_windows_hold_the_token_behind_the_block() -> None:
+    expected = [kv_router.block_hashes(list(range(i, i + 5)), 5)[0] for i in (0, 4)]
+    assert kv_router.block_hashes(list(range(9)), 4, eagle=True) == expected
+    assert kv_router.block_hashes(list(range(8)), 4, eagle=True) == expected[:1]
+
+
 def test_a_salt_separates_adapters() -> None:
     plain = kv_router.block_hashes([1, 2], 1)
     assert len({*plain, *kv_router.block_hashes([1, 2], 1, "a")}) == 4

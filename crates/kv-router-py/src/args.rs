@@ -97,6 +97,7 @@ arguments! {
     worker_id: u32,
     dp_rank: u32,
     overloaded: bool,
+    eagle: bool,
     block_size: usize,
     key: String,
     isl_tokens: u32,

@@ -51,7 +51,9 @@ _Row: TypeAlias = tuple[int, int, int, int]
 __version__: str
 __revision__: str
 
-def block_hashes(tokens: _Integers, block_size: int, salt: str | None = None) -> list[int]:
+def block_hashes(
+    tokens: _Integers, block_size: int, salt: str | None = None, *, eagle: bool = False
+) -> list[int]:
     """Hash of each complete block of ``block_size`` tokens; a partial block has none.
 
     xxh3-64 with seed 1337 over the tokens (u32, little endian) and, with a ``salt`` (the adapter
@@ -61,9 +63,10 @@ def block_hashes(tokens: _Integers, block_size: int, salt: str | None = None) ->
         tokens: Shape (n,): token ids from 0 to 2^32 - 1.
         block_size: Tokens a block; >= 1.
         salt: Keeps the blocks of different adapters apart.
+        eagle: Hash windows of block_size + 1 tokens, block_size apart, as Eagle engines do.
 
     Returns:
-        n // block_size hashes from 0 to 2^64 - 1.
+        n // block_size hashes (with ``eagle`` (n - 1) // block_size) from 0 to 2^64 - 1.
 
     Raises:
         InvalidInputError: ``invalid_value``.
