@@ -26,6 +26,7 @@ CHANGED: dict[str, tuple[Any, Any]] = {
     "chunked_prefill": (False, False),
     "timing": ("fixed:10,1.5", {"type": "fixed", "prefill_ms": 10.0, "decode_ms": 1.5}),
     "workers": (5, 5),
+    "dp_size": (2, 2),
     "router": ("kv_router", "kv_router"),
     "speedup": (2.5, 2.5),
     "concurrency": (3, 3),
