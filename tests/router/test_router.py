@@ -261,3 +261,9 @@ def test_a_deprecated_parameter_warns_and_a_key_stays_secret() -> None:
             assert "kkk" not in str(error.value)
         else:
             assert "spring" in router(config).config_json()
+
+
+def test_little_uncached_prompt_may_bypass_the_prefill_pool() -> None:
+    on = router(RouterConfig(conditional_disagg_enabled=True).for_decode_pool())
+    assert [on.bypasses_prefill_pool(1000, cached) for cached in (300, 301)] == [False, True]
+    assert not router(RouterConfig()).bypasses_prefill_pool(1000, 301)

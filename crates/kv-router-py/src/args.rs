@@ -101,6 +101,7 @@ arguments! {
     block_size: usize,
     key: String,
     isl_tokens: u32,
+    cached_tokens: u32,
     priority_jump: f64,
     strict_priority: i32,
     shared_cache_blocks: u32,

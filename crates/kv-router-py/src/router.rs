@@ -64,6 +64,20 @@ impl OfflineRouter {
             .with_items(py, text.len(), |router| router.command(&text))
     }
 
+    /// Whether a request may bypass the prefill pool by the `conditional_disagg_*` parameters:
+    /// `cached_tokens` of its `isl_tokens` are at its decode worker.
+    fn bypasses_prefill_pool(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = args::isl_tokens)] isl_tokens: u32,
+        #[pyo3(from_py_with = args::cached_tokens)] cached_tokens: u32,
+    ) -> PyResult<bool> {
+        self.router.with(py, |router| {
+            let config = router.scheduler().config();
+            config.bypasses_prefill_pool(isl_tokens, cached_tokens)
+        })
+    }
+
     /// The configuration as JSON.
     fn config_json(&self, py: Python<'_>) -> PyResult<String> {
         let config = self

@@ -553,6 +553,16 @@ class OfflineRouter:
 
         A command is an object with ``command``, the name of a method, and its arguments.
         """
+    def bypasses_prefill_pool(self, isl_tokens: int, cached_tokens: int) -> bool:
+        """Whether a request may bypass the prefill pool by the ``conditional_disagg_*`` parameters.
+
+        Args:
+            isl_tokens: Prompt length, tokens.
+            cached_tokens: Those of them that its decode worker holds.
+
+        Raises:
+            InvalidInputError: ``invalid_value``.
+        """
     def config_json(self) -> str:
         """The configuration as JSON."""
     def place(self, now_ms: float, request: Request) -> Placed:
