@@ -25,14 +25,24 @@ def load(path: Path) -> tuple[dict[str, Any], list[Path]]:
     Raises:
         ConfigError: the file cannot be read, or is not a document of settings.
     """
-    document = _parse(path)
-    if not isinstance(document, dict):
-        raise _error(path, "the file is not a table of settings", "see docs/replay.md")
+    document = read(path)
     trace = document.get("trace")
     paths = trace.pop("paths", []) if isinstance(trace, dict) else []
     if not isinstance(paths, list) or not all(isinstance(item, str) for item in paths):
         raise _error(path, "trace.paths is not a list of file names", 'write ["trace.jsonl"]')
     return document, [path.parent / item for item in paths]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a file of settings in TOML, JSON or YAML, whatever they are for.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not a document of settings.
+    """
+    document = _parse(path)
+    if not isinstance(document, dict):
+        raise _error(path, "the file is not a table of settings", "see docs/replay.md")
+    return document
 
 
 def check(document: Mapping[str, Any]) -> None:

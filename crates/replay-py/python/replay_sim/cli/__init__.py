@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 
 from replay_sim import __revision__, __version__
-from replay_sim.cli import inspect, run, sample
+from replay_sim.cli import inspect, plan, run, sample
 from replay_sim.cli.console import log
 from replay_sim.errors import ConfigError, ReplayError, TraceError
 
@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="replay-sim",
         description="Replay LLM inference traces against simulated workers behind the KV router.",
-        epilog="exit codes: 0 done, 1 wrong lines found, 2 bad setting or trace, "
+        epilog="exit codes: 0 done, 1 wrong lines found or no plan, 2 bad setting or trace, "
         "4 internal error, 130 interrupted",
         allow_abbrev=False,
     )
@@ -36,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help=help_text)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     run.register(commands)
+    plan.register(commands)
     inspect.register(commands)
     sample.register(commands)
     return parser

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from replay_sim import api, config, files, table
 from replay_sim.cli import arguments
 from replay_sim.cli.console import log, show
+from replay_sim.cli.progress import ReplayBar
 from replay_sim.errors import ConfigError
 from replay_sim.options import OPTIONS
 
@@ -60,7 +58,11 @@ def run(given: argparse.Namespace) -> None:
         if target is not None:
             files.check_target(target)
     settings: Any = {option.name: getattr(given, option.name) for option in OPTIONS}
-    with _progress() as watch:
+    with ReplayBar() as bar:
+
+        def watch(progress: api.Progress) -> None:
+            bar.update("replaying", progress)
+
         result = api.run(*traces, config=document, progress=watch, **settings)
     for warning in result.report["trace"]["warnings"]:
         place = f"{traces[warning['file']]}:{warning['line']}"
@@ -82,30 +84,3 @@ def _write(result: api.Result, report: Path | None, requests: Path | None) -> No
             target.write_text(result.report_json(), encoding="utf-8")
         if requests is not None:
             result.write_requests(stack.enter_context(files.replacing(requests)))
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[api.Progress], None]]:
-    """Yield what shows a bar: on a terminal, and only once a replay takes a while."""
-    bar = Progress(
-        TextColumn("replaying"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f} requests"),
-        TextColumn("{task.fields[clock]}"),
-        TimeElapsedColumn(),
-        console=log,
-        transient=True,
-        disable=not log.is_terminal,
-    )
-
-    def watch(progress: api.Progress) -> None:
-        clock = f"{progress.now_ms / 1e3:,.0f} s simulated"
-        if not bar.tasks:
-            bar.add_task("", total=progress.total, clock=clock)
-            bar.start()
-        bar.update(bar.tasks[0].id, completed=progress.ended, clock=clock)
-
-    try:
-        yield watch
-    finally:
-        bar.stop()
