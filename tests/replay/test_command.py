@@ -104,7 +104,7 @@ def test_a_configuration_file_is_enough(
         (("--concurrency", 0), "nothing ever starts"),
         (("--max-sim-time", 0), "stop.max_sim_time_ms"),
         (("--timing", "guess"), "is not a timing model"),
-        (("--dp-size", 2), "unrecognized arguments"),
+        (("--page-size", 2), "unrecognized arguments"),
         (("--work", 2), "unrecognized arguments"),
         (("--router", "random"), "invalid choice"),
         (("--report", "/nowhere/report.json"), "its folder does not exist"),
