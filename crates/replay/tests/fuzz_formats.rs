@@ -12,7 +12,7 @@ use proptest::test_runner::RngSeed;
 use replay::Trace;
 use serde_json::json;
 
-const FORMATS: [(&str, &str); 4] = [
+const FORMATS: [(&str, &str); 5] = [
     (
         "mooncake",
         "{\"timestamp\": 7, \"session_id\": \"s\", \"input_length\": 20, \"output_length\": 3, \"hash_ids\": [1, 2]}\n",
@@ -30,6 +30,13 @@ const FORMATS: [(&str, &str); 4] = [
         "{\"num_turns\": 1, \"input_prompt_length\": 20, \"assistant_response_length\": [4], \
          \"tool_call_output_length\": [6], \"tool_call_latency\": [0.2], \
          \"final_assistant_response_length\": 3}\n",
+    ),
+    (
+        "dynamo",
+        "{\"event\": {\"schema\": \"dynamo.request.trace.v1\", \"event_type\": \"request_end\", \
+         \"request\": {\"request_id\": \"q\", \"output_tokens\": 2, \"request_received_ms\": 1000, \
+         \"replay\": {\"trace_block_size\": 16, \"input_length\": 16, \
+         \"input_sequence_hashes\": [77]}}}}\n",
     ),
 ];
 

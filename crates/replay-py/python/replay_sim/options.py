@@ -16,7 +16,9 @@ from replay_sim.errors import ConfigError
 class Options(TypedDict, total=False):
     """Keyword arguments of `replay_sim.run`."""
 
-    trace_format: Literal["mooncake", "mooncake-delta", "azure", "applied-compute-agentic"]
+    trace_format: Literal[
+        "mooncake", "mooncake-delta", "azure", "applied-compute-agentic", "dynamo"
+    ]
     trace_block_size: int
     block_size: int
     num_gpu_blocks: int
@@ -91,7 +93,7 @@ OPTIONS = (
         "trace.format",
         "trace",
         "format of the trace files",
-        choices=("mooncake", "mooncake-delta", "azure", "applied-compute-agentic"),
+        choices=("mooncake", "mooncake-delta", "azure", "applied-compute-agentic", "dynamo"),
     ),
     Option(
         "trace_block_size",

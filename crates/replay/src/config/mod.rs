@@ -48,7 +48,19 @@ pub enum TraceFormat {
     /// JSON Lines, a conversation with tool calls on each; has no time stamps.
     #[serde(alias = "applied_compute_agentic")]
     AppliedComputeAgentic,
+    /// JSON Lines, the request trace of a Dynamo frontend.
+    Dynamo,
 }
+
+impl TraceFormat {
+    /// Whether the files say how many tokens a hash id stands for.
+    fn says_block_size(self) -> bool {
+        self == Self::Dynamo
+    }
+}
+
+/// Tokens of a hash id unless something else is said.
+pub(crate) const DEFAULT_TRACE_BLOCK: u32 = 512;
 
 /// How to read the trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +68,8 @@ pub enum TraceFormat {
 pub struct TraceConfig {
     /// Format of the files.
     pub format: TraceFormat,
-    /// Tokens that one hash id of the trace stands for.
+    /// Tokens that one hash id of the trace stands for. What a file says itself counts; anything
+    /// but the default must agree with it.
     pub block_size: u32,
 }
 
@@ -64,7 +77,7 @@ impl Default for TraceConfig {
     fn default() -> Self {
         Self {
             format: TraceFormat::Mooncake,
-            block_size: 512,
+            block_size: DEFAULT_TRACE_BLOCK,
         }
     }
 }
@@ -149,7 +162,9 @@ impl ReplayConfig {
         at_least_one("trace.block_size", self.trace.block_size)?;
         self.engine.check()?;
         self.router.check()?;
-        if !self.trace.block_size.is_multiple_of(self.engine.block_size) {
+        if !self.trace.format.says_block_size()
+            && !self.trace.block_size.is_multiple_of(self.engine.block_size)
+        {
             return Err(ConfigError::new(
                 "engine.block_size",
                 format!(

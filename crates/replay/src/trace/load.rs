@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::applied::Applied;
 use super::azure::Azure;
 use super::builder::Builder;
+use super::dynamo::Dynamo;
 use super::lines::{Lines, whole};
 use super::mooncake::Mooncake;
 use super::{Place, Trace};
@@ -34,6 +35,7 @@ fn reader(config: &TraceConfig) -> Box<dyn Format> {
         TraceFormat::Mooncake => Box::new(Mooncake::new(config.block_size, false)),
         TraceFormat::MooncakeDelta => Box::new(Mooncake::new(config.block_size, true)),
         TraceFormat::AppliedComputeAgentic => Box::new(Applied::new(config.block_size)),
+        TraceFormat::Dynamo => Box::new(Dynamo::new(config.block_size)),
         TraceFormat::Azure => Box::new(Azure::new(config.block_size)),
     }
 }

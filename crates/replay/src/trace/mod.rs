@@ -2,7 +2,9 @@
 
 mod applied;
 mod azure;
+mod blocks;
 mod builder;
+mod dynamo;
 mod inspect;
 mod lines;
 mod load;

@@ -4,7 +4,7 @@
 use super::builder::{Builder, NewRequest};
 use super::load::Format;
 use super::row::{self, Row};
-use super::{Hints, Place};
+use super::{Hints, Place, blocks};
 use crate::error::Problem;
 
 /// Reads rows of JSON.
@@ -56,25 +56,7 @@ impl Mooncake {
         let input = row
             .input
             .unwrap_or(covered.min(u64::from(super::MAX_TOKENS)) as u32);
-        let needed = input.div_ceil(block_size) as usize;
-        if hash_ids.len() < needed {
-            return Err(Problem::new(
-                format!(
-                    "{} hash ids cover {covered} tokens, but input_length is {input}",
-                    hash_ids.len()
-                ),
-                format!("{needed} hash ids of {block_size} tokens"),
-                "give the block size that the trace was recorded with as --trace-block-size",
-            ));
-        }
-        if hash_ids.len() > needed {
-            let what = format!(
-                "{} hash ids for {input} tokens, which need {needed}; the rest is left out",
-                hash_ids.len()
-            );
-            builder.warn("surplus-hash-ids", place, what);
-            hash_ids.truncate(needed);
-        }
+        blocks::fit(hash_ids, input, block_size, place, builder)?;
         if let Some(ids) = row.output_token_ids {
             if ids != output as usize {
                 return Err(Problem::new(

@@ -46,7 +46,7 @@ pub(super) fn parse(line: &str, hash_ids: &mut Vec<u64>) -> Result<Row, Problem>
     }
 }
 
-fn not_json(line: &str, error: &serde_json::Error) -> Problem {
+pub(super) fn not_json(line: &str, error: &serde_json::Error) -> Problem {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let what = error.to_string().replace(&place, "");
     let word: String = line
