@@ -33,7 +33,7 @@ impl std::fmt::Display for Candidate {
 }
 
 /// One placement: the request is booked on `candidate` from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// The placed request.
     pub request_id: RequestId,
@@ -58,7 +58,7 @@ pub struct Decision {
 }
 
 /// What a call to `place` led to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Placed {
     /// The placement of the request itself; `None` when it waits.
     pub decision: Option<Decision>,

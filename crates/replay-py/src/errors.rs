@@ -32,6 +32,10 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     match error {
         Error::Config(_) => ConfigError::new_err(text),
         Error::Trace(_) => TraceError::new_err(text),
+        Error::Host(error) => match error.downcast::<PyErr>() {
+            Ok(raised) => *raised,
+            Err(_) => ReplayError::new_err(text),
+        },
         Error::Interrupted | Error::Internal(_) => ReplayError::new_err(text),
     }
 }

@@ -1,6 +1,7 @@
 //! Python bindings of `replay`.
 
 mod errors;
+mod host;
 mod run;
 
 use pyo3::prelude::*;

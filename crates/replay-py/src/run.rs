@@ -6,12 +6,16 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use kv_router::{RouterConfig, WorkerConfig};
 use pyo3::prelude::*;
+use replay::config::RouterPolicy;
 use replay::report::Tool;
+use replay::router::{self, Router};
 use replay::trace::sample;
-use replay::{Error, Outcome, ReplayConfig, Trace, time};
+use replay::{ConfigError, Error, Outcome, ReplayConfig, Trace, time};
 
 use crate::errors::to_python;
+use crate::host::HostRouter;
 use crate::{REVISION, VERSION};
 
 const TOOL: Tool = Tool {
@@ -76,18 +80,34 @@ fn resolve_config(config: &str) -> PyResult<String> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (traces, config, watch=None))]
+#[pyo3(signature = (traces, config, watch=None, router=None))]
 fn run(
     py: Python<'_>,
     traces: Vec<PathBuf>,
     config: &str,
     watch: Option<Py<PyAny>>,
+    router: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
     let config = read_config(config)?;
+    if router.is_some() && config.router.policy == RouterPolicy::RoundRobin {
+        let error = ConfigError {
+            setting: "router.policy".to_string(),
+            what: "round_robin would never ask the host's router".to_string(),
+            fix: "set it to kv_router, or give no host_router".to_string(),
+        };
+        return Err(to_python(error.into()));
+    }
     watched(py, watch, |host| {
         let trace = Trace::load(&traces, &config.trace, &mut |_| host.look(None))?;
         let start = Instant::now();
-        let outcome = replay::replay(&trace, &config, &mut |progress| {
+        let mut routers = |settings: RouterConfig, workers: &[WorkerConfig]| match &router {
+            None => router::native(settings, workers),
+            Some(factory) => {
+                let router = HostRouter::new(factory, &settings, workers)?;
+                Ok(Box::new(router) as Box<dyn Router>)
+            }
+        };
+        let outcome = replay::replay_behind(&trace, &config, &mut routers, &mut |progress| {
             let state = (progress.ended, progress.total, time::to_ms(progress.now));
             host.look(Some(state))
         })?;

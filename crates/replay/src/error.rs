@@ -15,6 +15,8 @@ pub enum Error {
     Trace(TraceError),
     /// The host asked to stop.
     Interrupted,
+    /// The host's own router failed.
+    Host(Box<dyn std::error::Error + Send + Sync>),
     /// The replay broke one of its own invariants.
     Internal(String),
 }
@@ -86,6 +88,7 @@ impl fmt::Display for Error {
             Self::Config(error) => error.fmt(f),
             Self::Trace(error) => error.fmt(f),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Host(error) => write!(f, "the router of the host failed: {error}"),
             Self::Internal(what) => write!(f, "internal error: {what}"),
         }
     }

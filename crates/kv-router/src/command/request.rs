@@ -101,6 +101,48 @@ impl SessionSpec {
     }
 }
 
+impl From<SessionIdentity<'_>> for SessionSpec {
+    fn from(identity: SessionIdentity<'_>) -> Self {
+        Self {
+            play: identity.play.to_string(),
+            session_id: identity.session_id.to_string(),
+            root: identity.root.map(str::to_string),
+            parent: identity.parent.map(str::to_string),
+        }
+    }
+}
+
+impl From<&PlaceRequest<'_>> for RequestSpec {
+    fn from(request: &PlaceRequest<'_>) -> Self {
+        let required = request.required_taints.iter();
+        let preferred = request.preferred_taints.iter();
+        Self {
+            request_id: request.request_id,
+            isl_tokens: request.isl_tokens,
+            expected_output_tokens: request.expected_output_tokens,
+            sequence_hashes: request.sequence_hashes.to_vec(),
+            block_hashes: Vec::new(),
+            priority_jump: request.priority_jump,
+            strict_priority: request.strict_priority,
+            due_ms: request.due_ms,
+            policy_class: request.policy_class.map(str::to_string),
+            session: request.session.map(SessionSpec::from),
+            authored_request_id: request.authored_request_id.map(str::to_string),
+            pinned: request.pinned,
+            preferred: request.preferred,
+            allowed_workers: request.allowed_workers.map(<[WorkerId]>::to_vec),
+            required_taints: required.map(|taint| (*taint).to_string()).collect(),
+            preferred_taints: preferred
+                .map(|&(taint, weight)| (taint.to_string(), weight))
+                .collect(),
+            lower_tiers: request.lower_tiers.to_vec(),
+            shared_cache_blocks: request.shared_cache_blocks,
+            expected_prefill_ms: request.expected_prefill_ms,
+            overrides: request.overrides,
+        }
+    }
+}
+
 impl RequestSpec {
     /// Computes the sequence hashes of a request that came with block hashes.
     ///

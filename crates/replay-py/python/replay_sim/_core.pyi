@@ -46,6 +46,7 @@ def run(
     traces: Sequence[str | PathLike[str]],
     config: str,
     watch: Callable[[int, int, float], object] | None = None,
+    router: Callable[[str], Callable[[str], str]] | None = None,
 ) -> Report:
     """Replay the trace files, one after the other, as one trace.
 
@@ -54,6 +55,7 @@ def run(
         config: configuration document, JSON.
         watch: called about ten times a second with (requests ended, requests of the trace,
             simulated time in ms); what it raises ends the replay.
+        router: called with the setup of a router (JSON); gives what answers its commands.
 
     Raises:
         ConfigError: the configuration is wrong.

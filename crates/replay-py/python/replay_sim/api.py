@@ -14,6 +14,10 @@ from replay_sim import _core, config, files, options
 from replay_sim.options import Options
 from replay_sim.types import Inspection, Report, RequestRow, Summary
 
+#: Makes the router of a pool of workers: gets `{"config": …, "workers": …}` and gives what answers
+#: commands, both as JSON text; see `host_router` of `run`.
+RouterFactory = Callable[[str], Callable[[str], str]]
+
 
 class Progress(NamedTuple):
     """How far a replay is."""
@@ -79,6 +83,7 @@ def run(
     *traces: str | PathLike[str],
     config: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], object] | None = None,
+    host_router: RouterFactory | None = None,
     **settings: Unpack[Options],
 ) -> Result:
     """Replay trace files, one after the other, as one trace.
@@ -87,6 +92,9 @@ def run(
         traces: the files, plain, gzip or zstd.
         config: a configuration document: tables of settings, as in a configuration file.
         progress: called about ten times a second; what it raises ends the replay.
+        host_router: a router to use in place of the one that is compiled in, such as
+            `lambda setup: kv_router.OfflineRouter.from_json(setup).command`; needs the policy
+            `kv_router`. What it raises ends the replay.
         settings: the options of `replay-sim run`; they go before `config`.
 
     Returns:
@@ -103,7 +111,8 @@ def run(
         def watch(ended: int, total: int, now_ms: float) -> None:
             progress(Progress(ended, total, now_ms))
 
-    return Result(_core.run([Path(trace) for trace in traces], json.dumps(document), watch))
+    paths = [Path(trace) for trace in traces]
+    return Result(_core.run(paths, json.dumps(document), watch, host_router))
 
 
 def resolve_config(

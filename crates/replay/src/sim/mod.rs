@@ -15,6 +15,7 @@ use crate::config::ReplayConfig;
 use crate::engine::{Job, PassEnd, Span};
 use crate::error::{Error, Result};
 use crate::ledger::{Ledger, Status};
+use crate::router::{self, RouterFactory};
 use crate::time::{self, Nanos};
 use crate::trace::Trace;
 use load::Load;
@@ -59,9 +60,22 @@ pub fn replay(
     config: &ReplayConfig,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome> {
+    replay_behind(trace, config, &mut router::native, watch)
+}
+
+/// Replays as [`replay`] does, behind routers that the host makes.
+///
+/// # Errors
+/// As [`replay`]; what a router of the host reports.
+pub fn replay_behind(
+    trace: &Trace,
+    config: &ReplayConfig,
+    routers: &mut RouterFactory<'_>,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome> {
     config.check()?;
     config.check_load()?;
-    Simulation::new(trace, config)?.run(watch)
+    Simulation::new(trace, config, routers)?.run(watch)
 }
 
 struct Simulation<'a> {
@@ -80,8 +94,12 @@ struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(trace: &'a Trace, config: &'a ReplayConfig) -> Result<Self> {
-        let placement = Placement::new(trace, config)?;
+    fn new(
+        trace: &'a Trace,
+        config: &'a ReplayConfig,
+        routers: &mut RouterFactory<'_>,
+    ) -> Result<Self> {
+        let placement = Placement::new(trace, config, routers)?;
         let events = placement.wants_events();
         Ok(Self {
             trace,
@@ -107,7 +125,7 @@ impl<'a> Simulation<'a> {
         let mut now = 0;
         let mut cut = false;
         let mut events = 0;
-        while let Some(next) = self.next_time() {
+        while let Some(next) = self.next_time()? {
             if next > limit {
                 if limit == LAST_TIME {
                     let what = "the simulated clock ran past 146 years; check the timing settings";
@@ -153,12 +171,13 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    fn next_time(&self) -> Option<Nanos> {
+    fn next_time(&self) -> Result<Option<Nanos>> {
         let arrival = self.load.next_time(self.trace);
-        [self.pool.next_end(), arrival, self.placement.next_wakeup()]
+        let wakeup = self.placement.next_wakeup()?;
+        Ok([self.pool.next_end(), arrival, wakeup]
             .into_iter()
             .flatten()
-            .min()
+            .min())
     }
 
     fn end_passes(&mut self, now: Nanos) -> Result<()> {

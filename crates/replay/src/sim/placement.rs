@@ -1,14 +1,12 @@
 //! Which worker gets a request.
 
-use kv_router::{
-    Candidate, Decision, KvEvent, OfflineRouter, PlaceRequest, RouterError, StoredBlock,
-    WorkerConfig,
-};
+use kv_router::{Candidate, Decision, KvEvent, PlaceRequest, StoredBlock, WorkerConfig};
 
 use super::hashes::PrefixHashes;
 use crate::config::{ReplayConfig, RouterPolicy};
 use crate::engine::{CacheEvent, CacheEventKind, FIRST_PRIVATE_NODE, PassEnd, Span};
-use crate::error::{ConfigError, Error, Result};
+use crate::error::Result;
+use crate::router::{Router, RouterFactory};
 use crate::time::{self, Nanos};
 use crate::trace::Trace;
 
@@ -31,10 +29,14 @@ pub(super) enum Placement {
 }
 
 impl Placement {
-    pub(super) fn new(trace: &Trace, config: &ReplayConfig) -> Result<Self> {
+    pub(super) fn new(
+        trace: &Trace,
+        config: &ReplayConfig,
+        routers: &mut RouterFactory<'_>,
+    ) -> Result<Self> {
         Ok(match config.router.policy {
             RouterPolicy::RoundRobin => Self::RoundRobin(RoundRobin::new(config)),
-            RouterPolicy::KvRouter => Self::Kv(Box::new(KvPlacement::new(trace, config)?)),
+            RouterPolicy::KvRouter => Self::Kv(Box::new(KvPlacement::new(trace, config, routers)?)),
         })
     }
 
@@ -97,15 +99,16 @@ impl Placement {
     }
 
     /// When time alone changes something, at the earliest.
-    pub(super) fn next_wakeup(&self) -> Option<Nanos> {
-        match self {
+    pub(super) fn next_wakeup(&self) -> Result<Option<Nanos>> {
+        let wakeup = match self {
             Self::RoundRobin(_) => None,
-            Self::Kv(router) => router.core.next_wakeup_ms().map(|ms| {
-                let at = time::from_ms(ms);
-                // Never a hair before it: the clock would stand still.
-                if time::to_ms(at) < ms { at + 1 } else { at }
-            }),
-        }
+            Self::Kv(router) => router.core.next_wakeup_ms()?,
+        };
+        Ok(wakeup.map(|ms| {
+            let at = time::from_ms(ms);
+            // Never a hair before it: the clock would stand still.
+            if time::to_ms(at) < ms { at + 1 } else { at }
+        }))
     }
 
     /// Lets time pass.
@@ -147,14 +150,14 @@ impl RoundRobin {
 /// The KV router, with the hashes of the trace.
 #[derive(Debug)]
 pub(super) struct KvPlacement {
-    core: OfflineRouter,
+    core: Box<dyn Router>,
     hashes: PrefixHashes,
     stored: Vec<StoredBlock>,
     removed: Vec<u64>,
 }
 
 impl KvPlacement {
-    fn new(trace: &Trace, config: &ReplayConfig) -> Result<Self> {
+    fn new(trace: &Trace, config: &ReplayConfig, routers: &mut RouterFactory<'_>) -> Result<Self> {
         let workers: Vec<WorkerConfig> = (0..config.cluster.workers)
             .map(|worker| WorkerConfig {
                 total_kv_blocks: Some(config.engine.num_gpu_blocks.into()),
@@ -162,13 +165,7 @@ impl KvPlacement {
                 ..WorkerConfig::new(worker, config.cluster.dp_size)
             })
             .collect();
-        let core = OfflineRouter::new(config.router_config(), &workers).map_err(|error| {
-            ConfigError::new(
-                "router",
-                error.to_string(),
-                "see docs/router.md for the parameters",
-            )
-        })?;
+        let core = routers(config.router_config(), &workers)?;
         let hashes = PrefixHashes::new(&trace.prefixes, config.engine.block_size);
         Ok(Self {
             core,
@@ -198,10 +195,7 @@ impl KvPlacement {
             strict_priority: hints.strict_priority,
             ..PlaceRequest::default()
         };
-        let placed = self
-            .core
-            .place(time::to_ms(now), &wanted)
-            .map_err(refused)?;
+        let placed = self.core.place(time::to_ms(now), &wanted)?;
         take(out, placed.decision.as_slice());
         take(out, &placed.released);
         Ok(())
@@ -220,7 +214,7 @@ impl KvPlacement {
         } else {
             self.core.dispatch_aborted(now, id)
         };
-        take(out, &released.map_err(refused)?);
+        take(out, &released?);
         Ok(())
     }
 
@@ -242,11 +236,11 @@ impl KvPlacement {
         }
         for &request in &pass.prefilled {
             let released = self.core.prefill_completed(now, request.into());
-            take(out, &released.map_err(refused)?);
+            take(out, &released?);
         }
         for &request in &pass.completed {
             let released = self.core.request_terminal(now, request.into());
-            take(out, &released.map_err(refused)?);
+            take(out, &released?);
         }
         Ok(())
     }
@@ -280,11 +274,11 @@ impl KvPlacement {
                 }
             }
         };
-        self.core.observe(now_ms, source, event).map_err(refused)
+        self.core.observe(now_ms, source, event)
     }
 
     fn advance(&mut self, now: Nanos, out: &mut Vec<Placed>) -> Result<()> {
-        let released = self.core.advance_clock(time::to_ms(now)).map_err(refused)?;
+        let released = self.core.advance_clock(time::to_ms(now))?;
         take(out, &released);
         Ok(())
     }
@@ -297,9 +291,4 @@ fn take(out: &mut Vec<Placed>, decisions: &[Decision]) {
         overlap: decision.overlap_blocks,
         best_overlap: decision.best_available_overlap_blocks,
     }));
-}
-
-/// The router refused what a correct replay never asks of it.
-fn refused(error: RouterError) -> Error {
-    Error::Internal(format!("the router refused a call: {error}"))
 }
