@@ -20,8 +20,9 @@ from harness.smoke.install import install, make_environment
 from harness.smoke.lanes.host import HostLane, find_interpreter
 from harness.smoke.lanes.image import ImageLane
 from harness.smoke.offline import find_cut
-from harness.smoke.plan import SAMPLE, load_house
+from harness.smoke.plan import PUBLIC_FOLDER, SAMPLE, load_house
 from harness.smoke.prepare import SCRIPT_FOLDER, WheelhouseUnderTest
+from harness.smoke.public_traces import PUBLIC, find_public
 
 ROOT = find_root(Path(__file__).parent)
 
@@ -47,10 +48,15 @@ def host_lane(house: WheelhouseUnderTest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def sample() -> Trace:
-    """The sample trace of the repository."""
-    path = ROOT / SAMPLE
-    return Trace(path, trace_facts.count(path))
+def traces() -> dict[str, Trace]:
+    """The traces that cases name, by name: the sample, and what public ones are there."""
+    sample = ROOT / SAMPLE
+    paths = {"sample": sample, "given": sample}
+    for name in PUBLIC:
+        path = find_public(name, (ROOT / PUBLIC_FOLDER).resolve())
+        if path is not None:
+            paths[name] = path
+    return {name: Trace(path, trace_facts.count(path)) for name, path in paths.items()}
 
 
 @pytest.fixture(scope="session")

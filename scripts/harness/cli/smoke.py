@@ -33,6 +33,12 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--trace", metavar="FILE", type=Path, help="replay this trace (default: the shipped sample)"
     )
     smoke.add_argument(
+        "--traces",
+        metavar="DIR",
+        type=Path,
+        help="folder of the public traces (default: shared/traces beside the checkout)",
+    )
+    smoke.add_argument(
         "--case", metavar="NAME", action="append", default=[], help="run these cases only"
     )
     smoke.add_argument("--evidence", metavar="DIR", type=Path, help="default: build/evidence")
@@ -54,6 +60,7 @@ def run_smoke(arguments: argparse.Namespace) -> int:
         images=arguments.image,
         pythons=arguments.python,
         trace=arguments.trace,
+        public=arguments.traces,
         cases=arguments.case,
         evidence=arguments.evidence,
     )

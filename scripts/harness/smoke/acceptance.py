@@ -49,7 +49,7 @@ def execute(case: Case, lane: Lane, trace: Trace | None) -> Ran:
             places["trace_format"] = trace.format
         for run in case.runs:
             args = [_placed(word, places) for word in run.args]
-            outcomes[run.name] = lane.run("replay-sim", args, work=work, timeout=case.timeout)
+            outcomes[run.name] = lane.run(run.program, args, work=work, timeout=case.timeout)
     return Ran(outcomes, places)
 
 

@@ -11,22 +11,25 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from harness.errors import InputError
+from harness.smoke.lanes.lane import Program
 from harness.smoke.operators import OPERATORS
+from harness.smoke.public_traces import PUBLIC
 
-TRACES = ("sample", "given")
+TRACES = ("sample", "given", *PUBLIC)
 CASE_KEYS = {"title", "trace", "timeout", "agree", "matrix", "files", "run", "expect"}
-RUN_KEYS = {"name", "args"}
+RUN_KEYS = {"name", "program", "args"}
 DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
 class Run:
-    """One call of `replay-sim`. `args` may hold {trace}, {trace_format}, {inputs} and {out}."""
+    """One call of a program; its `args` may hold {trace}, {trace_format}, {inputs} and {out}."""
 
     name: str
+    program: Program
     args: tuple[str, ...]
 
 
@@ -47,7 +50,8 @@ class Case:
     Attributes:
         name: The file's name, with the matrix values behind it.
         title: One line for people.
-        trace: "sample" (shipped), "given" (on the command line, else the sample) or None.
+        trace: "sample" (shipped), "given" (on the command line, else the sample), a public trace's
+            name or None.
         timeout: Seconds for each run.
         agree: Subjects whose bytes must be the same in every lane.
         files: Name to text of the files under {inputs}.
@@ -105,7 +109,7 @@ def _case(stem: str, data: dict[str, Any], chosen: dict[str, str]) -> Case:
         raise ValueError("it asserts nothing: add an [[expect]]")
     if len({run.name for run in runs}) != len(runs):
         raise ValueError("two runs have one name")
-    trace = data.get("trace")
+    trace = _filled(data.get("trace"), chosen)
     if trace not in (None, *TRACES):
         raise ValueError(f"trace is {trace!r}, expected one of {', '.join(TRACES)}")
     return Case(
@@ -122,7 +126,11 @@ def _case(stem: str, data: dict[str, Any], chosen: dict[str, str]) -> Case:
 
 def _run(item: dict[str, Any], chosen: dict[str, str]) -> Run:
     _only(item, RUN_KEYS)
-    return Run(item.get("name", "run"), tuple(_filled(word, chosen) for word in item["args"]))
+    program = item.get("program", "replay-sim")
+    if program not in get_args(Program):
+        raise ValueError(f"program is {program!r}, expected one of {', '.join(get_args(Program))}")
+    args = tuple(_filled(word, chosen) for word in item["args"])
+    return Run(item.get("name", "run"), program, args)
 
 
 def _expectation(item: dict[str, Any], chosen: dict[str, str]) -> Expectation:

@@ -22,6 +22,7 @@ from harness.smoke.lanes.host import Interpreter, find_interpreter
 from harness.smoke.lanes.image import ImageLane, kind_of
 from harness.smoke.offline import Cut, find_cut
 from harness.smoke.prepare import SCRIPT_FOLDER, WheelhouseUnderTest
+from harness.smoke.public_traces import PUBLIC, absence, find_public
 from harness.smoke.runner import Plan
 from harness.smoke.scratch import remove_leftovers
 from harness.wheels.house import open_wheels
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 IMAGES = ("replay-sim:cpu", "replay-sim:gpu")
 SAMPLE = Path("tests", "data", "sample.jsonl")
+# Beside the checkout, where other checkouts find them too.
+PUBLIC_FOLDER = Path("..", "shared", "traces")
 HOST = "host"
 HARNESS = ".venv/bin/harness"
 
@@ -43,6 +46,7 @@ def make_plan(
     images: Sequence[str],
     pythons: Sequence[str],
     trace: Path | None,
+    public: Path | None,
     cases: Sequence[str],
     evidence: Path | None,
 ) -> Plan:
@@ -51,7 +55,8 @@ def make_plan(
     remove_leftovers()
     everything = not (host or images or pythons)
     selected = select_cases(cases)
-    traces = _traces(root, trace, selected)
+    folder = (public or root / PUBLIC_FOLDER).resolve()
+    traces = {**_traces(root, trace, selected), **_public_traces(folder, selected)}
     house = load_house(wheelhouse or root / "build" / "wheelhouse")
     interpreters = _interpreters(pythons) if host or pythons or everything else {}
     cut: Cut | None = find_cut() if interpreters else None
@@ -59,10 +64,12 @@ def make_plan(
     if names:
         require_readable(traces)
     lanes = _image_lanes(connect(), names) if names else {}
+    options = {"--trace": trace, "--traces": public}
     return Plan(
         house=house,
         cases=selected,
         traces=traces,
+        absent={name: absence(name, folder) for name in PUBLIC.keys() - traces.keys()},
         interpreters=interpreters,
         cut=cut,
         images=lanes,
@@ -70,7 +77,7 @@ def make_plan(
             folder=evidence or root / "build" / "evidence",
             manifest=house.manifest,
             images={name: lane.facts for name, lane in lanes.items()},
-            repeats=_repeats(house.folder, interpreters, lanes, trace),
+            repeats=_repeats(house.folder, interpreters, lanes, options),
         ),
     )
 
@@ -104,10 +111,17 @@ def _traces(root: Path, given: Path | None, cases: Sequence[Case]) -> dict[str, 
     """Count the traces that the cases use; the shipped one stands in where none is given."""
     sample = root / SAMPLE
     paths = {"sample": sample, "given": given.absolute() if given else sample}
-    used = {case.trace for case in cases if case.trace}
+    used = {case.trace for case in cases if case.trace in paths}
     if given is not None:
         used.add("given")
     return {name: Trace(paths[name], trace_facts.count(paths[name])) for name in sorted(used)}
+
+
+def _public_traces(folder: Path, cases: Sequence[Case]) -> dict[str, Trace]:
+    """Count the public traces that the cases use, as far as they are there."""
+    used = PUBLIC.keys() & {case.trace for case in cases}
+    found = {name: find_public(name, folder) for name in sorted(used)}
+    return {name: Trace(path, trace_facts.count(path)) for name, path in found.items() if path}
 
 
 def require_readable(traces: Mapping[str, Trace]) -> None:
@@ -147,12 +161,12 @@ def _repeats(
     folder: Path,
     interpreters: dict[str, Interpreter],
     images: dict[str, ImageLane],
-    trace: Path | None,
+    options: Mapping[str, Path | None],
 ) -> dict[str, str]:
     """Return, for each lane, the command that takes this lane alone."""
     common = ["--wheelhouse", str(folder)]
-    if trace is not None:
-        common += ["--trace", str(trace)]
+    for option, path in options.items():
+        common += [option, str(path)] if path else []
     words = {"wheelhouse": [HARNESS, "wheels", "audit", str(folder)]}
     for name, interpreter in interpreters.items():
         words[name] = [HARNESS, "smoke", *common, "--python", str(interpreter.path)]

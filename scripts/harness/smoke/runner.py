@@ -40,12 +40,14 @@ _Step: TypeAlias = "tuple[list[Result], list[Callable[[], _Step]]]"
 class Plan:
     """Everything that a run needs, looked up and checked.
 
-    `interpreters` and `images` map lane names to what the lane runs on.
+    `absent` says of a trace that is not there why its cases are not run; `interpreters` and
+    `images` map lane names to what the lane runs on.
     """
 
     house: WheelhouseUnderTest
     cases: Sequence[Case]
     traces: dict[str, Trace]
+    absent: dict[str, str]
     interpreters: dict[str, Interpreter]
     cut: Cut | None
     images: dict[str, ImageLane]
@@ -150,10 +152,12 @@ def _prepare(plan: Plan, name: str, job: Callable[[], Prepared]) -> _Step:
     results = list(prepared.results)
     following: list[Callable[[], _Step]] = []
     for case in plan.cases:
-        trace = plan.traces[case.trace] if case.trace else None
-        if prepared.lane is None:
-            results.append(not_run(name, case.name, case.title, NOT_PREPARED, is_case=True))
+        reason = plan.absent.get(case.trace or "")
+        if prepared.lane is None or reason:
+            reason = reason or NOT_PREPARED
+            results.append(not_run(name, case.name, case.title, reason, is_case=True))
         else:
+            trace = plan.traces[case.trace] if case.trace else None
             following.append(partial(_case, case, prepared.lane, trace))
     return results, following
 

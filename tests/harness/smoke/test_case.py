@@ -37,6 +37,7 @@ def test_sound(tmp_path: Path) -> None:
     (case,) = read_case(write(tmp_path, SOUND))
     assert (case.name, case.title, case.trace, case.timeout) == ("case", "A case", "sample", 7.0)
     assert case.runs[0].name == "run"
+    assert case.runs[0].program == "replay-sim"
     assert case.runs[0].args == ("run", "{trace}")
     assert case.files == {"a.jsonl": "{}"}
     expectation = case.expect[0]
@@ -72,6 +73,7 @@ def test_matrix_is_one_case_for_each_combination(tmp_path: Path) -> None:
         ('title = "A case"', "", "title is missing"),
         ("[[run]]", "[run]", "not an acceptance case"),
         ("args =", "words =", "unknown key 'words'"),
+        ("args =", 'program = "sh"\nargs =', "program is 'sh'"),
         ("[[expect]]", '[[run]]\nargs = ["x"]\n[[expect]]', "two runs have one name"),
         ("title =", "title ==", "not TOML"),
     ],
