@@ -113,7 +113,9 @@ class Repository:
         reader = readers.reader_of(path)
         if reader is None or (data := self.data(path)) is None:
             return
-        self._add(readers.read(Document(path, data), reader))
+        document = Document(path, data)
+        if readers.may_hold(document, reader):
+            self._add(readers.read(document, reader))
 
     def _add(self, reading: Reading) -> None:
         self.readings.append(reading)
@@ -175,10 +177,8 @@ def _content(path: str) -> bytes | None:
         size = os.fstat(descriptor).st_size
         if size > MAX_BYTES:
             return None
-        chunks = []
-        while chunk := os.read(descriptor, 1 << 20):
-            chunks.append(chunk)
-        return b"".join(chunks)
+        # Asking for no more than there is spares a buffer, and a second call that finds the end.
+        return os.read(descriptor, size)
     except OSError:
         return None
     finally:

@@ -1,7 +1,8 @@
 """Readers: one file format each. A reader returns tokens and judges nothing.
 
-A reader module has `NAME` and `read(reading)`, which fills a `Reading`. What its parser refuses
-becomes a fault of the file, at its line. Only the modules that a repository needs are imported.
+A reader module has `NAME` and `read(reading)`, which fills a `Reading`; where its paths say little,
+also `glance(document)`, which looks at the bytes. What its parser refuses becomes a fault of the
+file, at its line. Only the modules that a repository needs are imported.
 """
 
 from __future__ import annotations
@@ -45,6 +46,13 @@ def reader_of(path: str) -> str | None:
     """Return the name of the reader of a path, or None."""
     match = _ROUTE.fullmatch(path)
     return match.lastgroup if match is not None else None
+
+
+def may_hold(document: Document, name: str) -> bool:
+    """Look at the bytes: False where the reader would find nothing, which spares decoding."""
+    glance = getattr(import_module(f"harness.pins.readers.{name}"), "glance", None)
+    # Wide encodings spell the same words in other bytes.
+    return glance is None or document.encoding != "utf-8" or bool(glance(document))
 
 
 def read(document: Document, name: str) -> Reading:

@@ -6,7 +6,7 @@ import re
 
 from harness.pins import toml
 from harness.pins.readers import toolchain
-from harness.pins.text import UNRESOLVED, Traced
+from harness.pins.text import UNRESOLVED, Document, Traced
 from harness.pins.tokens import Claim, Reading
 
 NAME = "debian"
@@ -27,12 +27,18 @@ _UPSTREAM = re.compile(r"(?:\d+:)?([1-9]\d*\.\d+(?:\.\d+)*)")
 _BY_HAND = "Debian's archive decides, and the hash belongs to the version"
 
 
+def glance(document: Document) -> bool:
+    """Say whether a file may be a lock of packages or a list of them; most are neither."""
+    if document.path.endswith(".toml"):
+        return b"packages" in document.data and b"suite" in document.data
+    return b".deb" in document.data
+
+
 def read(reading: Reading) -> None:
-    """Read a lock of packages or a list of them; other files of these names hold neither."""
+    """Read a lock of packages or a list of them."""
     document = reading.document
     if document.path.endswith(".toml"):
-        if "packages" in document.text and "suite" in document.text:
-            _list(reading)
+        _list(reading)
         return
     for match in _ENTRY.finditer(document.text):
         name, version = (document.traced(*match.span(group)) for group in (2, 3))

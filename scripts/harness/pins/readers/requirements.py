@@ -19,11 +19,15 @@ _OPTION = re.compile(r"\s--?[A-Za-z]")
 _HASH = re.compile(r"--hash[= ](\S*)")
 _GOOD_HASH = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:\s+|=)(\S.*)")
-# One line that only a requirement file has: an option, or a name with a version or a URL.
+# One line that only a requirement file has: an option, or a name with a version or a URL. It
+# begins with the line end before it: a search for one character skips the rest of each line.
 _TELLING = re.compile(
-    r"-[rce]\s|--[a-z-]+(?:[= ]|$)|git\+"
-    r"|[A-Za-z0-9][\w.-]*(?:\[[\w.,\s-]*\])?\s*(?:[=~!<>]=|[<>]|@\s*\w+[+:])"
+    r"\n[ \t]*(?:-[rce]\s|--[a-z-]+(?:[= ]|\r?$)|git\+"
+    r"|[A-Za-z0-9][\w.-]*(?:\[[\w., \t-]*\])?[ \t]*(?:[=~!<>]=|[<>]|@[ \t]*\w+[+:]))",
+    re.MULTILINE,
 )
+# The marks of an unresolved merge: a reason to complain, not to look away.
+_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SOURCES = re.compile(r"#\s+(?:.*\s)?(?:pip-compile|pip compile)\s(.*)")
 
 
@@ -33,20 +37,29 @@ def is_named(path: str) -> bool:
     return bool(_NAMES.fullmatch(name)) or folder.rpartition("/")[2] == "requirements"
 
 
-def sniff(document: Document) -> bool:
-    """Say whether a file is one of requirements: all its first lines could be, and one must."""
-    head = document.text.split("\n", LOOKED_AT * 4)[: LOOKED_AT * 4]
-    if any(_SOURCES.match(line) for line in head):
+def glance(document: Document) -> bool:
+    """Say whether this is a file of requirements: its name tells, or its first lines do."""
+    return is_named(document.path) or _sniff(document)
+
+
+def _sniff(document: Document) -> bool:
+    """Say whether all first lines could be requirements, and one must be."""
+    if document.encoding == "utf-8":
+        # No more is decoded than is looked at.
+        data = document.data[document.bom :].split(b"\n", LOOKED_AT * 4)[: LOOKED_AT * 4]
+        head = b"\n".join(data).decode("utf-8", "surrogateescape")
+    else:
+        head = "\n".join(document.text.split("\n", LOOKED_AT * 4)[: LOOKED_AT * 4])
+    if "pip" in head and any(_SOURCES.match(line) for line in head.split("\n")):
         return True
-    if not any(_TELLING.match(line.strip()) for line in head):
+    if not _TELLING.search(f"\n{head}"):
         return False
-    text = "\n".join(head).encode("utf-8", "replace")
-    lines = [line for line, _ in _logical_lines(Document(document.path, text))]
+    lines = _logical_lines(Document(document.path, head.encode("utf-8", "replace")))
     telling = False
-    for line in lines[:LOOKED_AT]:
+    for line, _ in lines[:LOOKED_AT]:
         body = _OPTION.split(_COMMENT.sub("", line.text), maxsplit=1)[0].strip()
-        telling = telling or bool(_TELLING.match(body))
-        if body and not body.startswith(("-", "git+", ".", "/")):
+        telling = telling or bool(_TELLING.match(f"\n{body}"))
+        if body and not body.startswith(("-", "git+", ".", "/", *_CONFLICT)):
             whole = Traced(body, range(len(body)))
             if requirement.parse(_variables(whole)) is None:
                 return False
@@ -55,10 +68,8 @@ def sniff(document: Document) -> bool:
 
 def read(reading: Reading) -> None:
     """Read one requirement file."""
-    document = reading.document
-    if not (is_named(document.path) or sniff(document)):
-        return
-    read_as_requirements(reading)
+    if glance(reading.document):
+        read_as_requirements(reading)
 
 
 def read_as_requirements(reading: Reading) -> None:
