@@ -16,7 +16,7 @@ from harness.paths import find_root
 from harness.smoke import trace_facts
 from harness.smoke.acceptance import Trace
 from harness.smoke.image_facts import inspect
-from harness.smoke.install import install, make_environment
+from harness.smoke.install import folder_of_wheels, install, make_environment
 from harness.smoke.lanes.host import HostLane, find_interpreter
 from harness.smoke.lanes.image import ImageLane
 from harness.smoke.offline import find_cut
@@ -42,7 +42,7 @@ def host_lane(house: WheelhouseUnderTest, tmp_path_factory: pytest.TempPathFacto
     cut = find_cut()
     folder = tmp_path_factory.mktemp("host") / "all"
     environment = make_environment(find_interpreter("python3"), folder)
-    done = install(environment, house.folder, house.manifest.wheels, cut).outcome
+    done = install(environment, folder_of_wheels(house.folder), house.manifest.wheels, cut).outcome
     assert done.exit_code == 0, done.tail()
     return HostLane("host", environment, cut)
 

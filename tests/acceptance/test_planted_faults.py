@@ -21,7 +21,7 @@ from harness.smoke.lanes.image import ImageLane
 from harness.smoke.offline import Cut, find_cut, listener
 from harness.smoke.plan import load_house
 from harness.smoke.prepare import WheelhouseUnderTest, prepare_image
-from harness.smoke.prepare_host import Bench, prepare_host
+from harness.smoke.prepare_host import offline_bench, prepare_host
 from harness.smoke.result import Result
 from harness.wheels.audit import audit
 from harness.wheels.manifest import MANIFEST
@@ -51,7 +51,8 @@ def smoke_host(tmp_path: Path) -> Callable[..., Failures]:
         with listener() as port:
             interpreter = find_interpreter(sys.executable)
             house = load_house(folder)
-            bench = Bench("host", interpreter, tmp_path / "lane", house, cut or find_cut())
+            cut_ = cut or find_cut()
+            bench = offline_bench("host", interpreter, tmp_path / "lane", house, cut_)
             prepared = prepare_host(bench, port)
         return failures(prepared.results)
 

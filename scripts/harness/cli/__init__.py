@@ -12,7 +12,7 @@ from harness.errors import ExitCode, HarnessError
 
 # Each module adds its own commands with `register(subparsers)`; a command sets `run`, a function
 # from the parsed arguments to an exit code. Heavy imports belong inside `run`.
-GROUPS = ("pins", "source", "engine", "images", "wheels", "smoke")
+GROUPS = ("pins", "source", "engine", "images", "wheels", "smoke", "release")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import ExitCode
+
+if TYPE_CHECKING:
+    from harness.smoke.evidence import Evidence
+    from harness.smoke.result import Result
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,7 +33,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="PYTHON",
         action="append",
         default=[],
-        help="a Python for the host lane: a version, a program or a path (default: this one)",
+        help="a Python for the host lane: a version, a program or a path (default: all)",
     )
     smoke.add_argument(
         "--trace", metavar="FILE", type=Path, help="replay this trace (default: the shipped sample)"
@@ -48,11 +54,8 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run_smoke(arguments: argparse.Namespace) -> int:
     """Run `harness smoke`."""
-    from harness.console import log, out
-    from harness.smoke.evidence import SUMMARY
     from harness.smoke.plan import make_plan
     from harness.smoke.runner import run
-    from harness.smoke.table import print_results
 
     plan = make_plan(
         wheelhouse=arguments.wheelhouse,
@@ -64,10 +67,18 @@ def run_smoke(arguments: argparse.Namespace) -> int:
         cases=arguments.case,
         evidence=arguments.evidence,
     )
-    results = run(plan)
-    if arguments.format == "json":
-        print((plan.evidence.folder / SUMMARY).read_text("utf-8"), end="")
-    print_results(results, plan.evidence, out if arguments.format == "text" else log)
-    log.print(f"evidence: {plan.evidence.folder}", markup=False)
+    return report(run(plan), plan.evidence, arguments.format)
+
+
+def report(results: Sequence[Result], evidence: Evidence, form: str) -> int:
+    """Show the results, as "text" or "json", and return the exit code that they deserve."""
+    from harness.console import log, out
+    from harness.smoke.evidence import SUMMARY
+    from harness.smoke.table import print_results
+
+    if form == "json":
+        print((evidence.folder / SUMMARY).read_text("utf-8"), end="")
+    print_results(results, evidence, out if form == "text" else log)
+    log.print(f"evidence: {evidence.folder}", markup=False)
     failed = any(result.verdict == "failed" for result in results)
     return ExitCode.FINDINGS if failed else ExitCode.OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,20 @@ from harness.smoke.outcome import Outcome
 from harness.wheels.manifest import Entry
 
 INSTALL_SECONDS = 180
-SAFEGUARDS = ("--no-index", "--require-hashes", "--only-binary", ":all:", "--no-cache-dir")
+SAFEGUARDS = ("--only-binary", ":all:", "--no-cache-dir", "--no-compile")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where pip takes wheels from: its options, and what every URL of its report begins with."""
+
+    options: tuple[str, ...]
+    url: str
+
+
+def folder_of_wheels(folder: Path) -> Origin:
+    """Take them from a wheelhouse, and from no index."""
+    return Origin(("--no-index", "--find-links", str(folder)), folder.as_uri() + "/")
 
 
 @dataclass(frozen=True)
@@ -24,8 +37,9 @@ class Installation:
     """What pip did: `report` is its own account (None where it failed), `check` is pip check."""
 
     outcome: Outcome
-    report: dict[str, Any] | None
-    check: Outcome | None
+    origin: Origin
+    report: dict[str, Any] | None = None
+    check: Outcome | None = None
 
 
 def make_environment(interpreter: Interpreter, folder: Path) -> Path:
@@ -44,27 +58,45 @@ def make_environment(interpreter: Interpreter, folder: Path) -> Path:
     return environment
 
 
-def install(
-    environment: Path, wheelhouse: Path, entries: Sequence[Entry], cut: Cut
-) -> Installation:
-    """Install the pinned `entries`, and nothing else, from the wheelhouse.
+def install(environment: Path, origin: Origin, entries: Sequence[Entry], cut: Cut) -> Installation:
+    """Install the pinned `entries`, and nothing else, by their hashes.
 
     The harness's own pip does it with the environment's Python, so what is checked afterwards
     holds the wheelhouse's distributions only. The requirements are written from the manifest: the
     file in the wheelhouse is the audit's matter.
     """
-    folder = environment.parent
-    requirements = folder / "requirements.txt"
+    requirements = environment.parent / "requirements.txt"
     lines = [f"{e.name}=={e.version} --hash=sha256:{e.sha256}\n" for e in entries]
     requirements.write_text("".join(lines), "utf-8")
-    report = folder / "report.json"
-    args = ["install", *SAFEGUARDS, "--no-compile", "--find-links", str(wheelhouse)]
-    args += ["--report", str(report), "--requirement", str(requirements)]
-    outcome = _pip(environment, args, cut)
+    args = ["--require-hashes", "--requirement", str(requirements)]
+    done = _install(environment, origin, args, cut)
+    if done.report is None:
+        return done
+    return replace(done, check=_pip(environment, ["check"], cut))
+
+
+def resolve(environment: Path, origin: Origin, entries: Sequence[Entry], cut: Cut) -> Installation:
+    """Let pip find what `entries`, named by version alone, need; nothing is installed."""
+    wanted = [f"{entry.name}=={entry.version}" for entry in entries]
+    return _install(environment, origin, ["--dry-run", *wanted], cut)
+
+
+def _install(environment: Path, origin: Origin, args: Sequence[str], cut: Cut) -> Installation:
+    report = environment.parent / "report.json"
+    words = ["install", *SAFEGUARDS, *origin.options, "--report", str(report), *args]
+    outcome = _pip(environment, words, cut)
     if outcome.exit_code != 0:
-        return Installation(outcome, None, None)
-    data = json.loads(report.read_text("utf-8"))
-    return Installation(outcome, data, _pip(environment, ["check"], cut))
+        return Installation(outcome, origin)
+    return Installation(outcome, origin, json.loads(report.read_text("utf-8")))
+
+
+def pip_failure(outcome: Outcome) -> list[str]:
+    """Return what pip said where it failed, as one problem."""
+    if outcome.exit_code == 0:
+        return []
+    # pip explains a conflict on standard output, and only names it on standard error.
+    said = (outcome.stdout[-2000:] + outcome.stderr[-2000:]).decode("utf-8", "replace")
+    return [f"pip ended with {outcome.exit_code}: {said.strip()}"]
 
 
 def uninstall(environment: Path, entries: Sequence[Entry], cut: Cut) -> Outcome:

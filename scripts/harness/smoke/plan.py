@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import stat
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from harness.smoke.case import Case, shipped_cases
 from harness.smoke.containers import remove_containers
 from harness.smoke.evidence import Evidence
 from harness.smoke.image_facts import inspect
-from harness.smoke.lanes.host import Interpreter, find_interpreter
+from harness.smoke.lanes.host import Interpreter, find_interpreter, find_interpreters
 from harness.smoke.lanes.image import ImageLane, kind_of
 from harness.smoke.offline import Cut, find_cut
 from harness.smoke.prepare import SCRIPT_FOLDER, WheelhouseUnderTest
@@ -58,7 +57,7 @@ def make_plan(
     folder = (public or root / PUBLIC_FOLDER).resolve()
     traces = {**_traces(root, trace, selected), **_public_traces(folder, selected)}
     house = load_house(wheelhouse or root / "build" / "wheelhouse")
-    interpreters = _interpreters(pythons) if host or pythons or everything else {}
+    interpreters = host_lanes(HOST, pythons) if host or pythons or everything else {}
     cut: Cut | None = find_cut() if interpreters else None
     names = IMAGES if everything else tuple(images)
     if names:
@@ -135,11 +134,11 @@ def require_readable(traces: Mapping[str, Trace]) -> None:
             )
 
 
-def _interpreters(names: Sequence[str]) -> dict[str, Interpreter]:
+def host_lanes(prefix: str, names: Sequence[str]) -> dict[str, Interpreter]:
+    """Return the Pythons that are named, or all that are found: lane name to interpreter."""
     found: dict[str, Interpreter] = {}
-    for name in names or (sys.executable,):
-        interpreter = find_interpreter(name)
-        lane = f"{HOST}-{interpreter.version}"
+    for interpreter in map(find_interpreter, names) if names else find_interpreters():
+        lane = f"{prefix}-{interpreter.version}"
         if lane in found:
             raise InputError(
                 f"two Pythons {interpreter.version}: {found[lane].path} and {interpreter.path}",

@@ -24,7 +24,7 @@ from harness.smoke.lanes.image import ImageLane
 from harness.smoke.lanes.lane import Lane
 from harness.smoke.offline import Cut, listener
 from harness.smoke.prepare import Prepared, WheelhouseUnderTest, prepare_image
-from harness.smoke.prepare_host import Bench, prepare_host
+from harness.smoke.prepare_host import offline_bench, prepare_host
 from harness.smoke.result import Result, judged, not_run
 from harness.smoke.scratch import scratch
 from harness.wheels.audit import audit
@@ -139,7 +139,7 @@ def _preparations(plan: Plan, folder: Path, port: int) -> list[Callable[[], _Ste
     jobs: dict[str, Callable[[], Prepared]] = {}
     for name, interpreter in plan.interpreters.items():
         assert plan.cut is not None
-        bench = Bench(name, interpreter, folder / name, plan.house, plan.cut)
+        bench = offline_bench(name, interpreter, folder / name, plan.house, plan.cut)
         jobs[name] = partial(prepare_host, bench, port)
     for name, lane in plan.images.items():
         jobs[name] = partial(prepare_image, lane, plan.house, port)

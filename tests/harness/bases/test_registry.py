@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from harness import loopback
 from harness.bases.choose import provide
 from harness.bases.registry import pull, push, registry_of
 from harness.engine import Engine, find
@@ -39,25 +37,14 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if shutil.which("docker-registry") is None:
         apt_install("docker-registry")
     folder = tmp_path_factory.mktemp("registry")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     configuration = folder / "registry.yml"
-    configuration.write_text(CONFIGURATION.format(folder=folder / "data", port=port))
-    with subprocess.Popen(
-        ["docker-registry", "serve", str(configuration)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as server:
-        deadline = time.monotonic() + 20
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "the registry does not start"
-                time.sleep(0.1)
-        yield f"127.0.0.1:{port}"
-        server.terminate()
+
+    def command(port: int) -> list[str]:
+        configuration.write_text(CONFIGURATION.format(folder=folder / "data", port=port))
+        return ["docker-registry", "serve", str(configuration)]
+
+    with loopback.serve(command, fix="apt-get install docker-registry") as port:
+        yield f"{loopback.HOST}:{port}"
 
 
 @pytest.fixture(scope="module")

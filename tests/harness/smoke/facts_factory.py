@@ -10,7 +10,7 @@ from packaging.markers import default_environment
 
 from harness.smoke.facts import Facts
 from harness.smoke.image_facts import REVISION_LABEL, ImageFacts, ImageFile
-from harness.smoke.install import Installation
+from harness.smoke.install import Installation, folder_of_wheels
 from harness.smoke.lanes.lane import Kind
 from harness.smoke.outcome import Outcome
 from harness.wheels import manifest
@@ -70,7 +70,8 @@ def installation(folder: Path, loaded: manifest.Manifest) -> Installation:
             for entry in loaded.wheels
         ]
     }
-    return Installation(outcome(""), report, outcome("No broken requirements found.\n"))
+    clean = outcome("No broken requirements found.\n")
+    return Installation(outcome(""), folder_of_wheels(folder), report, clean)
 
 
 def image() -> ImageFacts:

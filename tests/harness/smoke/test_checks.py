@@ -312,9 +312,12 @@ def test_planted_in_the_install_report(tmp_path: Path) -> None:
     assert facts.installation is not None
     assert facts.installation.report is not None
     for breaker, words in (
-        (lambda r: r["install"].pop(), "pip installed nothing"),
-        (lambda r: r["install"][0]["metadata"].update(version="9"), "pip installed ('9'"),
-        (lambda r: r["install"][0]["download_info"].update(url="https://x/y.whl"), "not from the"),
+        (lambda r: r["install"].pop(), "pip took nothing"),
+        (lambda r: r["install"][0]["metadata"].update(version="9"), "pip took ('9'"),
+        (
+            lambda r: r["install"][0]["download_info"].update(url="https://x/y.whl"),
+            "not from file:",
+        ),
         (lambda r: r["install"][0]["download_info"].update(archive_info={}), "None)"),
     ):
         report = copy.deepcopy(facts.installation.report)

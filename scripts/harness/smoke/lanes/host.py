@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.errors import InputError, ToolError
+from harness.errors import HarnessError, InputError, ToolError
 from harness.smoke.lanes.lane import Kind, Program, Work
 from harness.smoke.offline import Cut
 from harness.smoke.outcome import Outcome
 
 ANSWER_SECONDS = 30
 TIMED_OUT = 124
+NAMED = re.compile(r"python3\.\d+")
 VERSION = "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2])"
 
 
@@ -56,6 +59,20 @@ def find_interpreter(name: str) -> Interpreter:
     if tuple(map(int, version.split("."))) < (3, 11):
         raise ToolError(f"Python {version} is too old", where=found, fix="use 3.11 or newer")
     return Interpreter(Path(path), version)
+
+
+def find_interpreters() -> list[Interpreter]:
+    """Return this Python, and every other version from 3.11 that the PATH has and that starts."""
+    own = find_interpreter(sys.executable)
+    found = {own.version: own}
+    for folder in map(Path, os.get_exec_path()):
+        for path in sorted(folder.glob("python3.*")):
+            if NAMED.fullmatch(path.name) and path.name.removeprefix("python") not in found:
+                # A version manager leaves programs that only say what could be installed.
+                with contextlib.suppress(HarnessError):
+                    interpreter = find_interpreter(str(path))
+                    found.setdefault(interpreter.version, interpreter)
+    return sorted(found.values(), key=lambda each: tuple(map(int, each.version.split("."))))
 
 
 def clean_environment(home: Path, binaries: Path) -> dict[str, str]:
