@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+WriteTrace = Callable[..., Path]
 COMMAND = Path(sys.executable).parent / "replay-sim"
 
 

@@ -1,6 +1,6 @@
 //! What a replay writes down while it runs: one record a request, the gaps between tokens, totals.
 
-use crate::engine::Refusal;
+use crate::engine::{PassWork, Refusal};
 use crate::time::Nanos;
 
 /// A time that never came.
@@ -101,6 +101,25 @@ pub struct Ledger {
     pub prefill_tokens: u64,
     /// Forward passes.
     pub passes: u64,
+    /// Those among them whose time no measurement covers.
+    pub extrapolated: Extrapolated,
+}
+
+/// Forward passes whose time no measurement covers.
+#[derive(Debug, Default)]
+pub struct Extrapolated {
+    /// Their number.
+    pub passes: u64,
+    /// What the first of them computed.
+    pub first: Option<PassWork>,
+}
+
+impl Extrapolated {
+    /// Counts one.
+    pub fn add(&mut self, work: PassWork) {
+        self.passes += 1;
+        self.first.get_or_insert(work);
+    }
 }
 
 impl Ledger {
@@ -112,6 +131,7 @@ impl Ledger {
             gaps: Gaps::default(),
             prefill_tokens: 0,
             passes: 0,
+            extrapolated: Extrapolated::default(),
         }
     }
 

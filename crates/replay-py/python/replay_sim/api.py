@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
-from replay_sim import _core, config, files, options
+from replay_sim import _core, config, files, options, timing
 from replay_sim.options import Options
 from replay_sim.types import Inspection, Report, RequestRow, Summary
 
@@ -186,4 +186,7 @@ def _document(document: Mapping[str, Any] | None, settings: Mapping[str, Any]) -
     copy: dict[str, Any] = json.loads(json.dumps(dict(document or {}), default=str))
     options.apply(copy, settings)
     config.check(copy)
+    engine = copy.get("engine", {})
+    if "timing" in engine:
+        engine["timing"] = timing.resolve(engine["timing"], Path())
     return copy

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replay_sim import _core
+from replay_sim import _core, timing
 from replay_sim.errors import ConfigError
 
 
@@ -19,8 +19,8 @@ def load(path: Path) -> tuple[dict[str, Any], list[Path]]:
     """Read a configuration file.
 
     Returns:
-        The document without `trace.paths`, and those paths, relative ones taken from the folder
-        of the file.
+        The document without `trace.paths`, and those paths. Relative ones, that of a table of pass
+        times included, are taken from the folder of the file.
 
     Raises:
         ConfigError: the file cannot be read, or is not a document of settings.
@@ -30,6 +30,9 @@ def load(path: Path) -> tuple[dict[str, Any], list[Path]]:
     paths = trace.pop("paths", []) if isinstance(trace, dict) else []
     if not isinstance(paths, list) or not all(isinstance(item, str) for item in paths):
         raise _error(path, "trace.paths is not a list of file names", 'write ["trace.jsonl"]')
+    engine = document.get("engine")
+    if isinstance(engine, dict) and "timing" in engine:
+        engine["timing"] = timing.resolve(engine["timing"], path.parent)
     return document, [path.parent / item for item in paths]
 
 

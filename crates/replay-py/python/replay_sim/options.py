@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
+from replay_sim import timing
 from replay_sim.errors import ConfigError
 
 
@@ -60,27 +61,6 @@ class Option:
     def flag(self) -> str:
         """The option on the command line."""
         return ("--no-" if self.switch_off else "--") + self.name.replace("_", "-")
-
-
-def parse_timing(text: str) -> dict[str, object]:
-    """Read `polynomial` or `fixed:PREFILL_MS,DECODE_MS`.
-
-    Raises:
-        ConfigError: it is neither.
-    """
-    kind, _, rest = text.partition(":")
-    if kind == "polynomial" and not rest:
-        return {"type": "polynomial"}
-    try:
-        if kind == "fixed":
-            prefill, decode = map(float, rest.split(","))
-            return {"type": "fixed", "prefill_ms": prefill, "decode_ms": decode}
-    except ValueError:
-        pass
-    raise ConfigError(
-        f"engine.timing: {text!r} is not a timing model\n"
-        "  fix: give polynomial, or fixed:PREFILL_MS,DECODE_MS such as fixed:10,1"
-    )
 
 
 def _seconds_to_ms(seconds: float) -> float:
@@ -162,9 +142,9 @@ OPTIONS = (
         "timing",
         "engine.timing",
         "engine",
-        "time of a forward pass: polynomial, or fixed:PREFILL_MS,DECODE_MS",
+        "time of a forward pass: polynomial, fixed:PREFILL_MS,DECODE_MS, or table:FILE.csv",
         metavar="MODEL",
-        convert=parse_timing,
+        convert=timing.parse,
     ),
     Option("workers", "cluster.workers", "cluster", "workers", int, "N"),
     Option(

@@ -70,6 +70,9 @@ def _totals(result: Result) -> Table:
             f"{summary['duration_ms'] / 1e3:,.1f} s, replayed in {result.wall_seconds:,.2f} s",
         ),
     ]
+    if summary["extrapolated_passes"]:
+        share = summary["extrapolated_passes"] / summary["forward_passes"]
+        rows.append(("pass times", f"{share:.2%} of the passes lie outside of the measured points"))
     if "goodput_completed_requests" in summary:
         good = summary["goodput_completed_requests"]
         rate = summary["goodput_request_throughput_rps"]

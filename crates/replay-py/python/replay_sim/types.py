@@ -24,6 +24,8 @@ class _Counts(TypedDict):
     committed_prefill_tokens: int
     preemptions: int
     forward_passes: int
+    #: Those whose time lies outside of the measured points of a timing table.
+    extrapolated_passes: int
     num_ttft_samples: int
     num_tpot_samples: int
     num_e2e_latency_samples: int

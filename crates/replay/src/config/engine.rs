@@ -108,20 +108,12 @@ impl EngineConfig {
         }
         positive("engine.speedup_ratio", self.speedup_ratio)?;
         positive("engine.decode_speedup_ratio", self.decode_speedup_ratio)?;
-        if let Timing::Fixed {
-            prefill_ms,
-            decode_ms,
-        } = self.timing
-        {
-            for (setting, ms) in [("prefill_ms", prefill_ms), ("decode_ms", decode_ms)] {
-                if !(0.0..=1e7).contains(&ms) {
-                    return Err(ConfigError::new(
-                        format!("engine.timing.{setting}"),
-                        format!("{ms} is not the time of a pass"),
-                        "give milliseconds, at least 0 and at most 10,000,000",
-                    ));
-                }
-            }
+        if let Some((field, what)) = self.timing.fault() {
+            return Err(ConfigError::new(
+                format!("engine.timing.{field}"),
+                what,
+                "give rising tokens and requests, at least 1, and times of 0 to 10,000,000 ms",
+            ));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod decode;
 mod lru;
 mod scheduler;
 mod sequence;
+mod table;
 mod timing;
 
 #[cfg(test)]
@@ -12,7 +13,8 @@ mod cache_tests;
 
 pub use cache::{CacheEvent, CacheEventKind, KvCache, Match, NodeId, Span};
 pub use scheduler::{Engine, Job, PassEnd, Refusal};
-pub use timing::{PassWork, Timing};
+pub use table::{DecodeCurve, Extrapolation, Point, TimeTable};
+pub use timing::{Estimate, PassWork, Timing};
 
 /// First node id that the engine uses itself, for blocks behind a prompt that no other prompt can
 /// hold. Ids of the caller's nodes are smaller.

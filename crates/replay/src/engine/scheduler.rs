@@ -156,12 +156,15 @@ impl Engine {
         if work == PassWork::default() {
             return None;
         }
-        let ms = self.config.timing.pass_ms(
+        let time = self.config.timing.pass_time(
             work,
             self.config.cache_tokens() as f64,
             self.config.decode_speedup_ratio,
         );
-        let end = now.saturating_add(time::from_ms(ms / self.config.speedup_ratio));
+        if time.extrapolated {
+            ledger.extrapolated.add(work);
+        }
+        let end = now.saturating_add(time::from_ms(time.ms / self.config.speedup_ratio));
         self.pass = Some(Pass { start: now, work });
         Some(end)
     }

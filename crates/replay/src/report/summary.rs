@@ -162,6 +162,10 @@ impl Totals {
             ),
             ("preemptions", self.preemptions.into()),
             ("forward_passes", outcome.ledger.passes.into()),
+            (
+                "extrapolated_passes",
+                outcome.ledger.extrapolated.passes.into(),
+            ),
         ]
     }
 

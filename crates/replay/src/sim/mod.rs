@@ -12,8 +12,8 @@ mod pool;
 use std::ops::ControlFlow;
 
 use crate::config::ReplayConfig;
-use crate::engine::{Job, PassEnd, Span};
-use crate::error::{Error, Result};
+use crate::engine::{Extrapolation, Job, PassEnd, Span, Timing};
+use crate::error::{ConfigError, Error, Result};
 use crate::ledger::{Ledger, Status};
 use crate::router::{self, RouterFactory};
 use crate::time::{self, Nanos};
@@ -54,7 +54,8 @@ const LAST_TIME: Nanos = Nanos::MAX / 4;
 /// Replays a trace. `watch` is called now and then; when it breaks, the replay ends.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `watch` broke.
+/// [`Error::Interrupted`] when `watch` broke, [`Error::Config`] when a pass lies outside of measured
+/// pass times and may not be extrapolated.
 pub fn replay(
     trace: &Trace,
     config: &ReplayConfig,
@@ -140,6 +141,7 @@ impl<'a> Simulation<'a> {
             self.dispatch_placed(now)?;
             self.take_arrivals(now)?;
             self.pool.start_passes(now, &mut self.ledger);
+            self.check_extrapolation()?;
             events += 1;
             if events == EVENTS_PER_CALL {
                 events = 0;
@@ -169,6 +171,25 @@ impl<'a> Simulation<'a> {
             end: now,
             cut,
         })
+    }
+
+    /// Ends the replay at the first pass that no measurement covers, if that is asked for.
+    fn check_extrapolation(&self) -> Result<()> {
+        let (Timing::Table(table), Some(work)) =
+            (&self.config.engine.timing, self.ledger.extrapolated.first)
+        else {
+            return Ok(());
+        };
+        if table.extrapolation == Extrapolation::Flag {
+            return Ok(());
+        }
+        let what = format!(
+            "no measurement covers a pass of {} prompt tokens and {} decoding requests with {} \
+             tokens of context",
+            work.prefill_tokens, work.decodes, work.context_tokens
+        );
+        let fix = "measure such passes, or set engine.timing.extrapolation to flag";
+        Err(ConfigError::new("engine.timing", what, fix).into())
     }
 
     fn next_time(&self) -> Result<Option<Nanos>> {

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from replay_sim import api, config, options, planner
+from replay_sim import api, config, options, planner, timing
 from replay_sim.cli import arguments
 from replay_sim.cli.console import log, show
 from replay_sim.cli.progress import ReplayBar
@@ -89,11 +89,14 @@ def _document(given: argparse.Namespace) -> dict[str, Any]:
     document: dict[str, Any] = {"backend": "vllm"}
     if given.config is not None:
         document |= config.read(given.config)
+        if "performance_model" in document:
+            model, folder = document["performance_model"], given.config.parent
+            document["performance_model"] = timing.resolve(model, folder)
     for name in ("backend", "tensor_parallel_size", "goodput", "max_workers"):
         if getattr(given, name) is not None:
             document[name] = getattr(given, name)
     if given.timing is not None:
-        document["performance_model"] = options.parse_timing(given.timing)
+        document["performance_model"] = timing.parse(given.timing)
     for own in (True, False):
         place = document if own else document.setdefault("replay", {})
         chosen = {

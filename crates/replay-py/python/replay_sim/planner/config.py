@@ -6,9 +6,10 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from replay_sim import api
+from replay_sim import api, timing
 from replay_sim.errors import ConfigError
 
 
@@ -37,6 +38,7 @@ BACKENDS: Mapping[str, Backend] = {
 SOURCES = {
     "polynomial": "polynomials in the tokens of a pass, fitted to a dense model on one accelerator",
     "fixed": "the two times of the specification",
+    "table": "the measured times of the specification, interpolated",
 }
 
 #: Settings of a replay that the planner decides, and its own setting for each.
@@ -145,7 +147,7 @@ def _model(
     if given is not None:
         if not isinstance(given, Mapping) or "type" not in given:
             raise _wrong("performance_model", f"{given!r} has no type", f"give one, {example}")
-        return dict(given), "explicit"
+        return timing.resolve(dict(given), Path()), "explicit"
     if backend.default_model is None:
         what = f"the {name} backend has no performance of its own, and no model is given"
         raise _wrong("performance_model", what, f"add performance_model, {example}")
@@ -157,7 +159,7 @@ def _model(
 
 
 def _replay(
-    given: Any, engine: str, parallel: int, timing: Mapping[str, Any], sla: Any
+    given: Any, engine: str, parallel: int, model: Mapping[str, Any], sla: Any
 ) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise _wrong("replay", f"{given!r} is not a table of settings", "nest them")
@@ -170,7 +172,7 @@ def _replay(
         if table in given and (not key or key in given[table]):
             raise _wrong(f"replay.{setting}", "the planner decides it", f"use {own} instead")
     document = {**given, "sla": dict(sla)}
-    own_engine = {"backend": engine, "tensor_parallel_size": parallel, "timing": dict(timing)}
+    own_engine = {"backend": engine, "tensor_parallel_size": parallel, "timing": dict(model)}
     document["engine"] = {**document.get("engine", {}), **own_engine}
     try:
         resolved = api.resolve_config(json.loads(json.dumps(document)))
