@@ -20,6 +20,7 @@ from replay_sim.api import (
 )
 from replay_sim.errors import ConfigError, ReplayError, TraceError
 from replay_sim.options import Options
+from replay_sim.schemas import schema
 from replay_sim.types import Inspection, Report, RequestRow, Summary
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "resolve_config",
     "run",
     "sample_trace",
+    "schema",
     "validate",
 ]

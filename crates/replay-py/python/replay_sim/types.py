@@ -179,7 +179,7 @@ class TraceInfo(TypedDict):
 class Report(TypedDict):
     """The report document. It holds neither host time nor paths."""
 
-    schema: str
+    schema: Literal["replay-sim/report/v1"]
     tool: Tool
     #: The settings, every default explicit; a configuration file of the same content repeats it.
     configuration: dict[str, Any]

@@ -8,11 +8,8 @@ import traceback
 from collections.abc import Sequence
 
 from replay_sim import __revision__, __version__
-from replay_sim.cli import inspect, plan, run, sample
+from replay_sim.cli import execute, failures, inspect, plan, run, sample, schema
 from replay_sim.cli.console import log
-from replay_sim.errors import ConfigError, ReplayError, TraceError
-
-OK, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 2, 4, 130
 
 
 class _Version(argparse.Action):
@@ -39,6 +36,8 @@ def build_parser() -> argparse.ArgumentParser:
     plan.register(commands)
     inspect.register(commands)
     sample.register(commands)
+    schema.register(commands)
+    execute.register(commands)
     return parser
 
 
@@ -48,22 +47,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = build_parser().parse_args(argv)
         code = arguments.run(arguments)
         sys.stdout.flush()
-        return OK if code is None else int(code)
-    except (ConfigError, TraceError) as error:
-        return _fail(str(error), BAD_INPUT)
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader of our output went away (`replay-sim … | head`): nobody is left to tell.
-            sys.stderr.close()
-            return OK
-        return _fail(str(error), BAD_INPUT)
-    except ReplayError as error:
-        return _fail(str(error), INTERNAL)
+        return failures.OK if code is None else int(code)
+    except BrokenPipeError:
+        # The reader of our output went away (`replay-sim … | head`): nobody is left to tell.
+        sys.stderr.close()
+        return failures.OK
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written", INTERRUPTED)
-    except Exception:
+        return _fail("interrupted; nothing was written", failures.INTERRUPTED)
+    except Exception as error:
+        failure = failures.of(error)
+        if failure is not None:
+            return _fail(str(error), failure.code)
         log.print(traceback.format_exc(), markup=False)
-        return _fail("internal error (please report it with the lines above)", INTERNAL)
+        return _fail("internal error (please report it with the lines above)", failures.INTERNAL)
 
 
 def _fail(message: str, code: int) -> int:
