@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from harness.engine import Engine
-from harness.errors import InputError, ToolError
+from harness.engine import Engine, registry
+from harness.errors import InputError
 from harness.pins import config
 from harness.workspace import Workspace
 
@@ -38,39 +38,24 @@ def registry_of(workspace: Workspace, name: str) -> str:
 
 
 def pull(engine: Engine, reference: str) -> Image:
-    """Pull one image by digest.
+    """Return one base by digest; the engine's own where it has it.
 
     Raises:
         ToolError: The registry does not answer or does not have it.
     """
-    from docker.errors import APIError, ImageNotFound
+    from docker.errors import ImageNotFound
 
     try:
         return engine.sdk.images.get(reference)
     except ImageNotFound:
-        pass
-    try:
-        return engine.sdk.images.pull(reference)
-    except APIError as error:
-        raise ToolError(
-            f"can't pull {reference}: {error.explanation or error}",
-            fix="see that BASE_REGISTRY answers and holds this digest, or use BASE=debian",
-        ) from error
+        fix = "see that BASE_REGISTRY answers and holds this digest, or use BASE=debian"
+        return registry.pull(engine, reference, fix=fix)
 
 
-def push(engine: Engine, local: str, registry: str, name: str) -> str:
-    """Push a base and return the digest under which the registry knows it.
+def push(engine: Engine, local: str, place: str, name: str) -> str:
+    """Push a base to HOST[:PORT][/PREFIX] and return the digest under which it is known there.
 
     Raises:
         ToolError: The registry refused it.
     """
-    target = f"{registry.rstrip('/')}/base-{name}"
-    engine.sdk.images.get(local).tag(target, tag="latest")
-    digest = None
-    for line in engine.sdk.images.push(target, tag="latest", stream=True, decode=True):
-        if "error" in line:
-            raise ToolError(f"pushing {target} failed: {line['error']}")
-        digest = line.get("aux", {}).get("Digest", digest)
-    if digest is None:
-        raise ToolError(f"the registry gave no digest for {target}")
-    return str(digest)
+    return registry.push(engine, local, f"{place.rstrip('/')}/base-{name}:latest")

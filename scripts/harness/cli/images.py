@@ -55,6 +55,19 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     lock = commands.add_parser("lock-bases", help="record the Debian packages of the base images")
     lock.set_defaults(run=_lock_bases)
 
+    publish = commands.add_parser(
+        "push",
+        help="push the built images and pull them by digest: the same images",
+        description="Push the images of the last build, pull each by the digest that the registry "
+        "gave, and compare. Prints the digests. Credentials are those of `docker login`.",
+    )
+    publish.add_argument("registry", metavar="REGISTRY", help="HOST[:PORT][/PREFIX]")
+    publish.add_argument(
+        "--image", action="append", default=[], metavar="NAME", help="cpu or gpu (default: both)"
+    )
+    publish.add_argument("--format", choices=("text", "json"), default="text")
+    publish.set_defaults(run=_push)
+
     push = commands.add_parser("push-bases", help="publish the bases and print the pins for them")
     push.add_argument("registry", help="HOST[:PORT][/PREFIX]")
     push.set_defaults(run=_push_bases)
@@ -133,6 +146,20 @@ def _lock_bases(arguments: argparse.Namespace) -> int:
     with workspace.locked():
         for file in lock(workspace):
             print(f"wrote {file.relative_to(workspace.root)}")
+    return ExitCode.OK
+
+
+def _push(arguments: argparse.Namespace) -> int:
+    from harness.engine import find
+    from harness.images.push import publish
+    from harness.workspace import Workspace
+
+    document = publish(Workspace(find_root()), find(), arguments.registry, arguments.image)
+    if arguments.format == "json":
+        print(json.dumps(document, indent=2, sort_keys=True))
+    else:
+        for image in document["images"]:
+            print(f"{image['tag']}\n  {image['digest']}\n  id {image['image_id']}")
     return ExitCode.OK
 
 

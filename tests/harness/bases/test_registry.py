@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from harness import loopback
 from harness.bases.choose import provide
 from harness.bases.registry import pull, push, registry_of
-from harness.engine import Engine, find
+from harness.engine import Engine
 from harness.errors import ToolError
-from harness.system import apt_install
 from harness.workspace import Workspace
 
 pytestmark = [
@@ -22,34 +18,6 @@ pytestmark = [
     pytest.mark.gpu_0,
     pytest.mark.timeout(300),
 ]
-
-CONFIGURATION = """\
-version: 0.1
-log: {{level: error}}
-storage: {{filesystem: {{rootdirectory: {folder}}}}}
-http: {{addr: "127.0.0.1:{port}"}}
-"""
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A registry on loopback, which engines reach without TLS."""
-    if shutil.which("docker-registry") is None:
-        apt_install("docker-registry")
-    folder = tmp_path_factory.mktemp("registry")
-    configuration = folder / "registry.yml"
-
-    def command(port: int) -> list[str]:
-        configuration.write_text(CONFIGURATION.format(folder=folder / "data", port=port))
-        return ["docker-registry", "serve", str(configuration)]
-
-    with loopback.serve(command, fix="apt-get install docker-registry") as port:
-        yield f"{loopback.HOST}:{port}"
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return find()
 
 
 def test_a_pushed_base_comes_back_as_the_same_image(
