@@ -53,7 +53,7 @@ def _report(outcome: Outcome, path: str, expectation: Expectation) -> Outcome:
 
 def _changed(value: Any, operator: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
+        return type(value)() if isinstance(value, (str, list)) else None
     return -1e12 if operator == "at-least" else value + 1e12
 
 

@@ -27,6 +27,20 @@ def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+
+    def write(error: OSError) -> None:
+        with files.replacing(target):
+            raise error
+
+    for error in (OSError(28, "No space left on device"), OSError(28, "No space left", "other")):
+        with pytest.raises(OSError, match="No space left") as caught:
+            write(error)
+        assert (caught.value.errno, caught.value.filename) == (28, str(target))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_success_replaces_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     target.write_text("old", encoding="utf-8")

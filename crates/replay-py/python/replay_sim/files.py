@@ -28,7 +28,11 @@ def check_target(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary file beside `path`, which takes its place when the block succeeds."""
+    """Yield a temporary file beside `path`, which takes its place when the block succeeds.
+
+    Raises:
+        OSError: it cannot be written, such as on a full disk; names `path`.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     os.close(handle)
     temporary = Path(name)
@@ -39,6 +43,9 @@ def replacing(path: Path) -> Iterator[Path]:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            # The system names no file, or the temporary one.
+            raise type(error)(error.errno, error.strerror or str(error), str(path)) from error
         raise
