@@ -1,7 +1,7 @@
 //! The exceptions of the package.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyOSError};
 use pyo3::prelude::*;
 use replay::Error;
 
@@ -36,6 +36,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             Ok(raised) => *raised,
             Err(_) => ReplayError::new_err(text),
         },
+        Error::Output(..) => PyOSError::new_err(text),
         Error::Interrupted | Error::Internal(_) => ReplayError::new_err(text),
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(inspect, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(convert, module)?)?;
     module.add_function(wrap_pyfunction!(sample_trace, module)?)
 }
 
@@ -139,6 +140,23 @@ fn validate(
         let (trace, wrong, count) = Trace::validate(&traces, &config.trace, limit, watch)?;
         let messages = wrong.iter().map(ToString::to_string).collect();
         Ok((messages, count, trace.requests.len()))
+    })
+}
+
+#[pyfunction]
+fn convert(
+    py: Python<'_>,
+    traces: Vec<PathBuf>,
+    config: &str,
+    into: &str,
+    output: PathBuf,
+) -> PyResult<(usize, u32)> {
+    let (config, into) = (read_config(config)?, read_config(into)?);
+    watched(py, None, |host| {
+        let watch = &mut |_| host.look(None);
+        let trace = Trace::load(&traces, &config.trace, watch)?;
+        trace.convert(into.trace.format, &output, watch)?;
+        Ok((trace.requests.len(), trace.block_size))
     })
 }
 

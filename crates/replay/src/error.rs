@@ -13,6 +13,8 @@ pub enum Error {
     Config(ConfigError),
     /// A trace file is wrong.
     Trace(TraceError),
+    /// A file that cannot be written, and why.
+    Output(PathBuf, String),
     /// The host asked to stop.
     Interrupted,
     /// The host's own router failed.
@@ -87,6 +89,11 @@ impl fmt::Display for Error {
         match self {
             Self::Config(error) => error.fmt(f),
             Self::Trace(error) => error.fmt(f),
+            Self::Output(path, why) => write!(
+                f,
+                "{}: cannot be written: {why}\n  fix: check the folder and the free space",
+                path.display()
+            ),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Host(error) => write!(f, "the router of the host failed: {error}"),
             Self::Internal(what) => write!(f, "internal error: {what}"),

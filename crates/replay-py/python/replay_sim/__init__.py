@@ -9,9 +9,11 @@ The same trace, settings and version give the same result, byte for byte.
 
 from replay_sim._core import __revision__, __version__
 from replay_sim.api import (
+    Conversion,
     Progress,
     Result,
     Validation,
+    convert,
     inspect,
     resolve_config,
     run,
@@ -25,6 +27,7 @@ from replay_sim.types import Inspection, Report, RequestRow, Summary
 
 __all__ = [
     "ConfigError",
+    "Conversion",
     "Inspection",
     "Options",
     "Progress",
@@ -37,6 +40,7 @@ __all__ = [
     "Validation",
     "__revision__",
     "__version__",
+    "convert",
     "inspect",
     "resolve_config",
     "run",

@@ -85,5 +85,19 @@ def validate(
         TraceError: a file cannot be read.
     """
 
+def convert(
+    traces: Sequence[str | PathLike[str]], config: str, into: str, output: str | PathLike[str]
+) -> tuple[int, int]:
+    """Write the trace to `output` in the format that the configuration document `into` names.
+
+    Returns:
+        The number of requests, and the tokens of a hash id.
+
+    Raises:
+        ConfigError: a configuration is wrong.
+        TraceError: a trace file is wrong, or a field of it would be lost.
+        OSError: the output cannot be written.
+    """
+
 def sample_trace(requests: int, seed: int) -> str:
     """Return a synthetic `mooncake` trace with a block size of 512 tokens."""

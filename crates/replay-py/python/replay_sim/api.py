@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
 from replay_sim import _core, config, files, options, timing
+from replay_sim.errors import ConfigError
 from replay_sim.options import Options
 from replay_sim.types import Inspection, Report, RequestRow, Summary
 
@@ -169,6 +170,43 @@ def validate(
     """
     document = json.dumps(_document(config, settings))
     return Validation(*_core.validate([Path(trace) for trace in traces], document, limit))
+
+
+class Conversion(NamedTuple):
+    """What was written."""
+
+    #: Number of requests.
+    requests: int
+    #: Tokens of a hash id: the trace block size to read the file with.
+    block_size: int
+
+
+def convert(
+    *traces: str | PathLike[str],
+    to: str,
+    output: str | PathLike[str],
+    config: Mapping[str, Any] | None = None,
+    **settings: Unpack[Options],
+) -> Conversion:
+    """Write a trace as a file of the format `to`, whole or not at all.
+
+    A replay of the file is the replay of the trace. The file is plain text; the other arguments
+    are those of `inspect` and say how to read the trace.
+
+    Raises:
+        ConfigError: a setting is unknown or wrong, or the output cannot be there.
+        TraceError: a trace file is wrong, or a field of it would be lost.
+        OSError: the output cannot be written.
+    """
+    path = Path(output)
+    document = json.dumps(_document(config, settings))
+    into = json.dumps(_document(None, {"trace_format": to}))
+    files.check_target(path)
+    if path.suffix in {".gz", ".zst"}:
+        raise ConfigError(f"{path}: is written as plain text\n  fix: leave out {path.suffix}")
+    with files.replacing(path) as temporary:
+        sources = [Path(trace) for trace in traces]
+        return Conversion(*_core.convert(sources, document, into, temporary))
 
 
 def sample_trace(requests: int = 200, seed: int = 1) -> str:

@@ -6,6 +6,8 @@ mod router;
 pub use engine::{Backend, EngineConfig};
 pub use router::{RouterPolicy, RouterSettings};
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
@@ -56,6 +58,12 @@ impl TraceFormat {
     /// Whether the files say how many tokens a hash id stands for.
     fn says_block_size(self) -> bool {
         self == Self::Dynamo
+    }
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

@@ -119,9 +119,7 @@ fn row<'a>(
     let span = |from, to| (from != NEVER && to != NEVER).then(|| time::to_ms(to - from));
     Row {
         request_id: trace.request_name(index),
-        session_id: request
-            .session
-            .map(|session| &*trace.session_ids[session as usize]),
+        session_id: trace.session_name(index),
         turn_index: request.session.map(|_| request.turn),
         arrival_time_ms: at(record.arrival),
         dispatched_at_ms: at(record.placed),

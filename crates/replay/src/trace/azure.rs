@@ -4,8 +4,9 @@ use super::builder::{Builder, NewRequest};
 use super::load::Format;
 use super::{Hints, MAX_TOKENS, Place};
 use crate::error::Problem;
+use crate::time::Nanos;
 
-const COLUMNS: [&str; 3] = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"];
+pub(super) const COLUMNS: [&str; 3] = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"];
 
 /// Reads `TIMESTAMP,ContextTokens,GeneratedTokens`. Nothing is known of the prompts' content, so no
 /// two of them share a block.
@@ -103,6 +104,19 @@ fn tokens(column: &str, text: &str, smallest: u32) -> Result<u32, Problem> {
             "correct the value or remove the line",
         )
     })
+}
+
+/// A time since 1970-01-01 as the format has it; at most 31 days, so that it is in January.
+pub(super) fn written(time: Nanos) -> String {
+    let (seconds, fraction) = (time / 1_000_000_000, time % 1_000_000_000);
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    format!(
+        "1970-01-{:02} {:02}:{:02}:{:02}.{fraction:09}",
+        hours / 24 + 1,
+        hours % 24,
+        minutes % 60,
+        seconds % 60
+    )
 }
 
 /// Days since 1970-01-01 and milliseconds of the day (beyond it for other time zones) of

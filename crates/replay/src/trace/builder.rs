@@ -45,6 +45,7 @@ pub(super) struct Builder {
     sessions: Vec<OpenSession>,
     session_of: FxHashMap<Box<str>, u32>,
     seen: FxHashMap<Box<str>, Place>,
+    block_size: u32,
     prefixes: Interner,
     hints: FxHashMap<u32, Hints>,
     first_hint: Option<Place>,
@@ -87,6 +88,7 @@ impl Builder {
 
         let index = self.requests.len() as u32;
         self.name(index, new.request_id, new.place);
+        self.block_size = new.block_size;
         if new.hints != Hints::default() {
             self.first_hint.get_or_insert(new.place);
             self.hints.insert(index, new.hints);
@@ -178,6 +180,7 @@ impl Builder {
             requests: self.requests,
             request_ids: self.request_ids,
             session_ids: self.session_ids,
+            block_size: self.block_size,
             prefixes: self.prefixes.finish(),
             hints: self.hints,
             first_hint: self.first_hint,

@@ -10,7 +10,7 @@ use super::row::not_json;
 use super::{MAX_TOKENS, Place};
 use crate::error::Problem;
 
-const SCHEMA: &str = "dynamo.request.trace.v1";
+pub(super) const SCHEMA: &str = "dynamo.request.trace.v1";
 const FIX: &str = "repair or remove the line";
 
 /// An event, or an envelope around one. Fields that say nothing about the load are left out.

@@ -4,6 +4,7 @@ mod applied;
 mod azure;
 mod blocks;
 mod builder;
+mod convert;
 mod dynamo;
 mod inspect;
 mod lines;
@@ -13,6 +14,7 @@ mod prefix;
 mod row;
 pub mod sample;
 mod value;
+mod write;
 mod zstd;
 
 pub use inspect::Inspection;
@@ -104,6 +106,8 @@ pub struct Trace {
     pub request_ids: Vec<Option<Box<str>>>,
     /// Names of sessions.
     pub session_ids: Vec<Box<str>>,
+    /// Tokens of a hash id.
+    pub block_size: u32,
     /// The prompts.
     pub prefixes: PrefixTree,
     /// Of the requests that have any.
@@ -152,6 +156,12 @@ impl Trace {
             Ok(())
         })?;
         Ok((trace, shown, count))
+    }
+
+    /// Name of a request's session, if it has one.
+    pub fn session_name(&self, request: u32) -> Option<&str> {
+        let session = self.requests[request as usize].session?;
+        Some(&self.session_ids[session as usize])
     }
 
     /// Name of a request: the trace's own, or its number from 1.

@@ -8,7 +8,7 @@ use crate::engine::{NodeId, Span};
 const ROOT: u32 = u32::MAX;
 
 /// A stretch of equal tokens, at one place behind one prefix.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segment {
     parent: u32,
     /// Position of its first token in the prompt.
@@ -28,7 +28,7 @@ struct Segment {
 ///
 /// An engine block belongs to the segment in which it ends, so that (node, number of the block in
 /// the node) names its content and everything before it, wherever blocks and segments are cut.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct PrefixTree {
     segments: Vec<Segment>,
     tokens: u32,

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 
 from replay_sim import __revision__, __version__
-from replay_sim.cli import execute, failures, inspect, plan, run, sample, schema
+from replay_sim.cli import convert, execute, failures, inspect, plan, run, sample, schema
 from replay_sim.cli.console import log
 
 
@@ -35,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.register(commands)
     plan.register(commands)
     inspect.register(commands)
+    convert.register(commands)
     sample.register(commands)
     schema.register(commands)
     execute.register(commands)
