@@ -186,16 +186,32 @@ def _discover(arguments: argparse.Namespace) -> int:
 
 
 def _lock(arguments: argparse.Namespace) -> int:
-    from harness.pins.lock import lock, write_record
+    from harness.pins.lock import write_record
 
-    if not arguments.record:
-        lock(_repository(arguments), upgrade=arguments.upgrade)
-    write_record(_repository(arguments), new=arguments.record)
+    if arguments.record:
+        write_record(_repository(arguments), new=True)
+    else:
+        _lock_now(arguments, upgrade=arguments.upgrade)
     return ExitCode.OK
 
 
-def _lock_now(arguments: argparse.Namespace) -> None:
+def _lock_now(arguments: argparse.Namespace, *, upgrade: bool = False) -> None:
     from harness.pins.lock import lock, write_record
 
-    lock(_repository(arguments))
+    lock(_repository(arguments), upgrade=upgrade, cargo=_cargo_in_builder)
     write_record(_repository(arguments))
+
+
+def _cargo_in_builder(repository: Repository, path: str, words: tuple[str, ...]) -> None:
+    """Where the host has no cargo, the builder of the harness's own checkout has one."""
+    from harness.errors import ToolError
+    from harness.images.cargo import update
+    from harness.paths import find_root
+    from harness.workspace import Workspace
+
+    try:
+        checkout = find_root(Path(__file__).parent)
+    except InputError as error:
+        fix = "install a Rust toolchain"
+        raise ToolError(f"cargo is not installed, and {path} needs it", fix=fix) from error
+    update(Workspace(checkout), repository, path, words)

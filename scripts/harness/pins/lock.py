@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +30,8 @@ PIP_COMPILE = (
     "--no-emit-trusted-host",
 )
 TIMEOUT = 900.0
+# Runs `cargo update` with these arguments beside the Cargo.lock of that path.
+Cargo = Callable[[Repository, str, tuple[str, ...]], None]
 
 
 def inputs(repository: Repository) -> Iterator[tuple[str, str]]:
@@ -47,26 +49,25 @@ def inputs(repository: Repository) -> Iterator[tuple[str, str]]:
             yield document.path, output
 
 
-def lock(repository: Repository, *, upgrade: bool = False) -> None:
+def lock(repository: Repository, *, upgrade: bool = False, cargo: Cargo | None = None) -> None:
     """Compile every requirement file and refresh every Cargo.lock.
 
     Args:
         repository: The repository.
         upgrade: Take the newest versions that the inputs admit, instead of keeping what is locked.
+        cargo: What runs cargo where the host has none.
     """
     pairs = sorted(inputs(repository), key=lambda pair: pair[1])
     locks = [path for path in sorted(repository.paths) if path.rpartition("/")[2] == "Cargo.lock"]
     if pairs and find_spec("piptools") is None:
         raise ToolError("pip-tools is not installed", fix="make setup")
-    if locks and shutil.which("cargo") is None:
-        raise ToolError(
-            f"cargo is not installed, and {locks[0]} needs it",
-            fix="install a Rust toolchain, or run this where one is (the builder image has one)",
-        )
+    if cargo is None or shutil.which("cargo") is not None:
+        cargo = _host_cargo
+    # The first that may find its tool missing goes first: then nothing is half done.
+    for path in locks:
+        _refresh(repository, path, upgrade, cargo)
     for source, target in pairs:
         _compile(repository.root, source, target, upgrade)
-    for path in locks:
-        _refresh(repository.root, path, upgrade)
 
 
 def write_record(repository: Repository, *, new: bool = False) -> None:
@@ -104,11 +105,20 @@ def _compile(root: Path, source: str, target: str, upgrade: bool) -> None:
     note("unchanged" if before == file.read_bytes() else "changed")
 
 
-def _refresh(root: Path, path: str, upgrade: bool) -> None:
+def _refresh(repository: Repository, path: str, upgrade: bool, cargo: Cargo) -> None:
     step(path)
-    file = root / path
+    file = repository.root / path
     before = file.read_bytes()
-    command = ["cargo", "update", "--manifest-path", str(file.with_name("Cargo.toml"))]
-    command += [] if upgrade else ["--workspace"]
-    run(command, cwd=root, timeout=TIMEOUT, what=f"refreshing {path}")
+    cargo(repository, path, () if upgrade else ("--workspace",))
     note("unchanged" if before == file.read_bytes() else "changed")
+
+
+def _host_cargo(repository: Repository, path: str, arguments: tuple[str, ...]) -> None:
+    manifest = (repository.root / path).with_name("Cargo.toml")
+    run(
+        ["cargo", "update", "--manifest-path", manifest, *arguments],
+        cwd=repository.root,
+        timeout=TIMEOUT,
+        what=f"refreshing {path}",
+        fix="install a Rust toolchain, or see what cargo says above",
+    )

@@ -1,8 +1,7 @@
-"""Locks: compiled with the real pip-tools from wheels on disk, refreshed with the real cargo."""
+"""Locks: compiled with the real pip-tools from wheels on disk; who refreshes Cargo.lock."""
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import pytest
 
 from harness.cli import main
 from harness.pins.lock import inputs
+from harness.pins.lock import lock as compile_all
+from harness.pins.repository import Repository
 from tests.harness.pins.trees import contents, open_tree, report, write
 
 pytestmark = [
@@ -111,25 +112,54 @@ def test_new_inputs_beside_compiled_ones_are_compiled_too(tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="the Rust side is locked where Rust is")
-def test_cargo_lock_is_refreshed(tmp_path: Path) -> None:
-    root = write(
-        tmp_path,
-        {
-            "Cargo.toml": MANIFEST.format("0.2.0"),
-            "src/lib.rs": "",
-            "Cargo.lock": 'version = 4\n\n[[package]]\nname = "app"\nversion = "0.1.0"\n',
-        },
-    )
-    assert not report(root).clean
-    assert lock(root) == 0
-    assert report(root).clean
-
-
-def test_without_cargo_it_is_said(
+def test_with_neither_cargo_nor_an_engine_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = write(tmp_path, {"Cargo.toml": MANIFEST.format("0.1.0"), "Cargo.lock": "version = 4\n"})
+    before = contents(root)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr("harness.engine.client.USUAL_PLACES", ())
     assert lock(root) == 3
-    assert "cargo is not installed" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "cargo is not installed, and Cargo.lock can't be refreshed in the builder" in said
+    assert "no container engine answers" in said
+    assert "fix: install a Rust toolchain, or " in said
+    assert contents(root) == before
+
+
+def test_where_the_host_has_no_cargo_another_one_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"{name}/Cargo.{end}": "" for name in "ab" for end in ("toml", "lock")}
+    repository = open_tree(write(tmp_path, files))
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def elsewhere(_: Repository, path: str, words: tuple[str, ...]) -> None:
+        asked.append((path, words))
+
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    compile_all(repository, cargo=elsewhere)
+    compile_all(repository, cargo=elsewhere, upgrade=True)
+    assert asked == [
+        ("a/Cargo.lock", ("--workspace",)),
+        ("b/Cargo.lock", ("--workspace",)),
+        ("a/Cargo.lock", ()),
+        ("b/Cargo.lock", ()),
+    ]
+
+
+def test_the_cargo_of_the_host_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bin" / "cargo"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$@" > "$(dirname "$3")/asked"\n')
+    program.chmod(0o755)
+    repository = open_tree(write(tmp_path / "r", {"a/Cargo.toml": "", "a/Cargo.lock": ""}))
+
+    def elsewhere(_: Repository, path: str, words: tuple[str, ...]) -> None:
+        raise AssertionError(path)
+
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    compile_all(repository, cargo=elsewhere)
+    manifest = tmp_path / "r" / "a" / "Cargo.toml"
+    asked = manifest.with_name("asked").read_text("utf-8")
+    assert asked == f"update --manifest-path {manifest} --workspace\n"
