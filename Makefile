@@ -2,7 +2,7 @@
 HARNESS := .venv/bin/harness
 TRACE ?= tests/data/sample.jsonl
 .NOTPARALLEL:
-.PHONY: help setup images wheels check lint rust smoke test bench lock clean
+.PHONY: help setup images wheels check lint rust smoke test revision release publish bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -31,6 +31,15 @@ smoke: setup ## install the wheelhouse cleanly and run the acceptance cases ever
 
 test: check lint images rust smoke ## everything that CI runs
 	@.venv/bin/pytest
+
+revision: setup ## see that HEAD is the commit REVISION=<40 hex>
+	@$(HARNESS) release revision "$(REVISION)"
+
+release: setup ## install the built wheels from a package index on loopback
+	@$(HARNESS) release check
+
+publish: setup ## push the built images to REGISTRY=HOST[:PORT][/PREFIX], and pull them back
+	@$(HARNESS) images push "$(REGISTRY)"
 
 lock: setup ## refresh every lock
 	@$(HARNESS) pins lock && $(HARNESS) images lock-bases && $(HARNESS) pins lock --record

@@ -74,3 +74,20 @@ def test_the_token_may_only_read(workflow: Path) -> None:
     document = yaml.safe_load(workflow.read_text(encoding="utf-8"))
     assert document["permissions"] == {"contents": "read"}
     assert [name for name, job in document["jobs"].items() if "permissions" in job] == []
+
+
+def test_what_a_release_does_and_in_which_order() -> None:
+    """The revision is compared first; nothing is published before it was smoked."""
+    release = FOLDER / "release.yml"
+    commands = [step["run"].split()[-1] for step in steps(release) if "run" in step]
+    assert commands == ["revision", "check", "images", "smoke", "release", "publish"]
+    checkout = steps(release)[0]["with"]["ref"]
+    (compared,) = (s["env"]["REVISION"] for s in steps(release) if s.get("run") == "make revision")
+    assert checkout == compared == "${{ inputs.revision || github.sha }}"
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_secrets_reach_the_step_that_pushes_and_no_other(workflow: Path) -> None:
+    with_secrets = [step.get("run") for step in steps(workflow) if "secrets." in str(step)]
+    assert with_secrets == (["make publish"] if workflow.name == "release.yml" else [])
+    assert workflow.read_text(encoding="utf-8").count("secrets.") == len(with_secrets)

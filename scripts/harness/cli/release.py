@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from harness.errors import ExitCode
+
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the commands of this group."""
@@ -27,6 +29,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument("--evidence", metavar="DIR", type=Path, help="default: build/evidence-index")
     check.add_argument("--format", choices=("text", "json"), default="text")
     check.set_defaults(run=run_check)
+    revision = commands.add_parser("revision", help="see that HEAD is the commit to be released")
+    revision.add_argument("revision", metavar="REVISION", help="all 40 hex digits")
+    revision.set_defaults(run=run_revision)
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -42,3 +47,13 @@ def run_check(arguments: argparse.Namespace) -> int:
         arguments.evidence or root / "build" / "evidence-index",
     )
     return report(results, evidence, arguments.format)
+
+
+def run_revision(arguments: argparse.Namespace) -> int:
+    """Run `harness release revision`."""
+    from harness.paths import find_root
+    from harness.release.revision import require_head
+
+    require_head(find_root(), arguments.revision)
+    print(f"HEAD is {arguments.revision}")
+    return ExitCode.OK

@@ -181,3 +181,11 @@ def test_the_built_cpu_image(
     assert image["image_id"] == record(Workspace(checkout))["images"]["cpu"]["id"]
     assert image["digest"].startswith(f"{registry}/replay-sim@sha256:")
     assert document["revision"] == record(Workspace(checkout))["revision"]
+
+
+def test_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_USER", "someone")
+    monkeypatch.delenv("REGISTRY_TOKEN", raising=False)
+    assert moving.credentials() is None
+    monkeypatch.setenv("REGISTRY_TOKEN", "token")
+    assert moving.credentials() == {"username": "someone", "password": "token"}
