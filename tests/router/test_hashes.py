@@ -54,6 +54,18 @@ def test_sequence_hashes_take_buffers() -> None:
     assert kv_router.sequence_hashes(array("Q", hashes)) == chain
 
 
+def test_lists_hold_any_integer_in_range() -> None:
+    hashes = [0, 2**30, 2**32, 2**63, 2**64 - 1] * 30
+    expected = kv_router.sequence_hashes(array("Q", hashes))
+    mixed: list[Any] = [np.uint64(value) for value in hashes[1:]]
+    assert kv_router.sequence_hashes(hashes) == expected
+    assert kv_router.sequence_hashes([hashes[0], *mixed]) == expected
+    wrong: list[Any] = [2**64, -1, 1.0, "1", None]
+    for value in wrong:
+        with pytest.raises(kv_router.InvalidInputError, match=r"2\^64 - 1"):
+            kv_router.sequence_hashes([*hashes, value])
+
+
 def test_eagle_windows_hold_the_token_behind_the_block() -> None:
     expected = [kv_router.block_hashes(list(range(i, i + 5)), 5)[0] for i in (0, 4)]
     assert kv_router.block_hashes(list(range(9)), 4, eagle=True) == expected

@@ -1,8 +1,8 @@
 //! Arguments: whatever cannot be used is refused by name.
 
 use pyo3::buffer::{Element, PyBuffer};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use serde::de::DeserializeOwned;
 
@@ -128,31 +128,37 @@ pub(crate) fn salt(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     read_opt("salt", value)
 }
 
-static ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-
-/// Up to this length a list is read item by item.
-const SHORT_LIST: usize = 64;
-
-/// Integers that the array module knows.
-trait Item: Element {
-    /// Its type code.
-    const CODE: &'static str;
-}
-
-impl Item for u32 {
-    const CODE: &'static str = "I";
-}
-
-impl Item for u64 {
-    const CODE: &'static str = "Q";
+/// The items of a list whose items are all Python integers in range; `None` when one is not.
+///
+/// Most hashes need three digits of a Python integer, which the general extraction reads the long
+/// way, through bytes.
+#[expect(
+    unsafe_code,
+    reason = "the safe calls make and count a reference per item, which takes longer than reading it"
+)]
+fn words<T: TryFrom<usize>>(list: &Bound<'_, PyList>) -> Option<Vec<T>> {
+    let mut items = Vec::with_capacity(list.len());
+    for index in 0..list.len() {
+        // SAFETY: the interpreter is attached. The borrowed item lives until the list changes, and
+        // nothing here can change it: reading a word of an `int` runs no Python code, and what is
+        // no `int`, or null, is refused.
+        let word = unsafe {
+            let item = ffi::PyList_GetItem(list.as_ptr(), index as ffi::Py_ssize_t);
+            ffi::PyLong_AsSize_t(item)
+        };
+        if word == usize::MAX && PyErr::take(list.py()).is_some() {
+            return None;
+        }
+        items.push(T::try_from(word).ok()?);
+    }
+    Some(items)
 }
 
 /// Reads unsigned integers from a one-dimensional buffer (NumPy, `array`, `memoryview`) in one
 /// copy, whatever its integer type, or from a sequence.
 fn integers<T>(field: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Vec<T>>
 where
-    T: Item + TryFrom<u32> + TryFrom<i32> + TryFrom<u64> + TryFrom<i64>,
-    T: for<'a, 'py> FromPyObject<'a, 'py>,
+    T: Element + TryFrom<usize> + TryFrom<u32> + TryFrom<i32> + TryFrom<u64> + TryFrom<i64>,
     Vec<T>: for<'a, 'py> FromPyObject<'a, 'py>,
 {
     fn convert<S, T>(value: &Bound<'_, PyAny>) -> Option<Option<Vec<T>>>
@@ -174,17 +180,10 @@ where
     }
     let wrong = || invalid(field, value, expected);
     if let Ok(list) = value.cast::<PyList>() {
-        if list.len() <= SHORT_LIST {
-            return list
-                .iter()
-                .map(|item| item.extract().map_err(|_| wrong()))
-                .collect();
-        }
-        // The array module reads long lists faster than item by item, and checks the range.
-        let array = ARRAY
-            .import(value.py(), "array", "array")?
-            .call1((T::CODE, value));
-        return PyBuffer::<T>::get(&array.map_err(|_| wrong())?)?.to_vec(value.py());
+        return match words(list) {
+            Some(items) => Ok(items),
+            None => value.extract().map_err(|_| wrong()),
+        };
     }
     if let Ok(buffer) = PyBuffer::<T>::get(value) {
         return if buffer.dimensions() == 1 {

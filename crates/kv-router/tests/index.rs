@@ -45,6 +45,20 @@ fn scores_are_consecutive_blocks_per_candidate() {
 }
 
 #[test]
+fn scores_are_sorted_though_slots_are_reused_and_groups_are_many() {
+    let mut tree = RadixTree::new();
+    for worker in (0..150).rev() {
+        stored(&mut tree, at(worker, 0), 1, 0, 1 + worker as usize % 7);
+    }
+    tree.remove_candidate(at(3, 0));
+    stored(&mut tree, at(200, 0), 1, 0, 9);
+    let mut expected: Vec<_> = (0..150).map(|w| (at(w, 0), 1 + w % 7)).collect();
+    expected.remove(3);
+    expected.push((at(200, 0), 9));
+    assert_eq!(matches(&tree, &chain(1, 20)), expected);
+}
+
+#[test]
 fn a_hole_ends_the_match_and_filling_it_mends_it() {
     let mut tree = RadixTree::new();
     stored(&mut tree, at(0, 0), 1, 0, 8);

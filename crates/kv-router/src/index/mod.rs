@@ -181,20 +181,28 @@ impl RadixTree {
     ) {
         found.clear();
         for (group, table) in self.tables.iter().enumerate() {
-            let mut report = |mut set: u64, depth: usize| {
-                while depth > 0 && set != 0 {
-                    let slot = self.live(group * 64 + set.trailing_zeros() as usize);
-                    found.push((slot.source, depth as u32));
+            let first = sequence_hashes
+                .first()
+                .map_or(0, |hash| table.owners(*hash));
+            if first == 0 {
+                continue;
+            }
+            // Kept per bit and reported in order of the slots, which is mostly that of the
+            // candidates: there is little left to sort.
+            let mut depths = [0; 64];
+            let mut leave = |mut set: u64, depth: u32| {
+                while set != 0 {
+                    depths[set.trailing_zeros() as usize] = depth;
                     set &= set - 1;
                 }
             };
-            let (mut set, mut depth) = (u64::MAX, 0);
+            let (mut set, mut depth) = (first, 0);
             'walk: for batch in sequence_hashes.chunks(BATCH) {
                 table.warm(batch.iter().copied());
                 for hash in batch {
                     let owners = table.owners(*hash);
                     if set & !owners != 0 {
-                        report(set & !owners, depth);
+                        leave(set & !owners, depth);
                         set &= owners;
                         if set == 0 {
                             break 'walk;
@@ -206,7 +214,14 @@ impl RadixTree {
                     }
                 }
             }
-            report(set, depth);
+            leave(set, depth);
+            found.reserve(first.count_ones() as usize);
+            let mut left = first;
+            while left != 0 {
+                let bit = left.trailing_zeros() as usize;
+                found.push((self.live(group * 64 + bit).source, depths[bit]));
+                left &= left - 1;
+            }
         }
         found.sort_unstable();
     }
